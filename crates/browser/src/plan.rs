@@ -140,7 +140,7 @@ impl LoadPlan {
         };
         let requests = requests(&page, &arms, &asking);
         let precedences = page.objects.iter().map(|object| asking.precedence(object)).collect();
-        let reveals = reveals(&page);
+        let reveals = reveals(&page, asking.images_by_parser);
         LoadPlan { page, arms, asking, requests, past: None, precedences, reveals }
     }
 
@@ -267,14 +267,14 @@ fn urgency(priority: page::ObjectPriority) -> Priority {
     }
 }
 
-fn reveals(page: &Page) -> Vec<Reveals> {
+fn reveals(page: &Page, images_by_parser: bool) -> Vec<Reveals> {
     let mut all: Vec<Reveals> = page.objects.iter().map(|_| Reveals::default()).collect();
     for (index, object) in page.objects.iter().enumerate() {
         for edge in &object.waits_for {
             let reveal = Reveal {
                 object: index,
                 compute: edge.compute.value,
-                parsed_bytes: page.parsed_after(object, edge),
+                parsed_bytes: if images_by_parser { page.parsed_after(object, edge) } else { 0 },
             };
             let parent = &mut all[edge.object.0 as usize];
             match edge.after {
