@@ -99,18 +99,22 @@ impl Cell {
     }
 }
 
-/// The cells of `suite` with their measurements in `store`.
+/// The cells of `suite` with their measurements in `store`, and the plans of their additional loads.
 ///
 /// # Errors
 /// If the store cannot be read.
 ///
 /// # Panics
 /// If a page or network of the suite can no longer be opened: the suite was checked with them.
-pub fn gather(store: &Store, suite: &Suite, library: &Library) -> Result<Vec<Cell>, StoreError> {
+pub fn gather(
+    store: &Store,
+    suite: &Suite,
+    library: &Library,
+) -> Result<(Vec<Cell>, Vec<PartPlan>), StoreError> {
     let mut cells = gather_first(store, suite, library)?;
     let more = suite.more_plans(&cells);
-    take_over(&mut cells, store, suite, more)?;
-    Ok(cells)
+    take_over(&mut cells, store, suite, &more)?;
+    Ok((cells, more))
 }
 
 /// The cells of `suite` with the measurements of its [first plans](Suite::plans).
@@ -133,7 +137,7 @@ pub fn gather_first(
             .collect::<Vec<_>>()
     };
     let mut cells: Vec<Cell> = suite.parts.iter().flat_map(empty).collect();
-    take_over(&mut cells, store, suite, suite.plans())?;
+    take_over(&mut cells, store, suite, &suite.plans())?;
     Ok(cells)
 }
 
@@ -142,11 +146,11 @@ fn take_over(
     cells: &mut [Cell],
     store: &Store,
     suite: &Suite,
-    plans: Vec<PartPlan>,
+    plans: &[PartPlan],
 ) -> Result<(), StoreError> {
     for part_plan in plans {
         let first: usize = suite.parts[..part_plan.part].iter().map(|part| part.cells.len()).sum();
-        let measured = measured(store, &part_plan)?;
+        let measured = measured(store, part_plan)?;
         for (cell, measured) in part_plan.cells.iter().zip(measured) {
             cells[first + cell].measured.entry(part_plan.way).or_default().add(measured);
         }

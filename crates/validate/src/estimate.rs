@@ -37,7 +37,7 @@ pub fn estimate(
     library: &Library,
     side_by_side: usize,
 ) -> Result<Estimate, StoreError> {
-    let cells = super::gather(store, suite, library)?;
+    let cells = super::gather_first(store, suite, library)?;
     let mut first_of_part = vec![0];
     for part in &suite.parts {
         first_of_part.push(first_of_part[first_of_part.len() - 1] + part.cells.len());

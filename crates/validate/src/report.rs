@@ -137,7 +137,8 @@ fn browser(suite: &Suite, judgement: &Judgement, cells: &[Cell]) -> String {
          <div id=\"browser\" class=\"charts\"></div>\
          <p class=\"small\">Both over the emulated network{}. A cell counts if the network's part is over {NETWORK_RULES} \
          times as long as the browser's own work: its load over a network that takes no time, less what the page replays. \
-         Below that the browser is measured; its share is shown.</p></section>\n<section>{}</section>\n",
+         Below that the browser is measured; its share is shown. Nor does a page count whose load event a browser fires before all that it \
+         waited for in the recording: one that reloads itself, say.</p></section>\n<section>{}</section>\n",
         loader,
         tables::browser(&judgement.browser, cells),
     )

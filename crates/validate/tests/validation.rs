@@ -131,7 +131,7 @@ fn a_stand_in_that_is_the_same_passes_and_makes_a_report() {
     measure(&mut store, &suite, &simulator, 1.0);
     assert_eq!(estimate(&store, &suite, &library, 4).unwrap().loads, 0);
 
-    let cells = gather(&store, &suite, &library).unwrap();
+    let cells = gather(&store, &suite, &library).unwrap().0;
     let judgement = judge(&suite, &cells);
     for verdict in &judgement.verdicts {
         assert_eq!(verdict.outcome, TargetOutcome::Met, "{verdict:?}");
@@ -150,7 +150,7 @@ fn a_stand_in_that_is_slower_is_found_out() {
     let (mut store, library) = (store(directory.path()), Arc::new(Library::default()));
     let (suite, simulator) = (suite(&library), Simulator::new(Arc::clone(&library)));
     measure(&mut store, &suite, &simulator, 1.25);
-    let judgement = judge(&suite, &gather(&store, &suite, &library).unwrap());
+    let judgement = judge(&suite, &gather(&store, &suite, &library).unwrap().0);
     let verdict = |figure| {
         let gauge = Gauge::Figure(figure);
         judgement.verdicts.iter().find(|v| v.target.gauge == gauge).unwrap()

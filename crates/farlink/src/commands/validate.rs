@@ -12,7 +12,7 @@ use testbed::worlds::Worlds;
 use validate::report::{self, Facts};
 use validate::{
     Calibrated, Cell, Gauge, Judgement, MeasuredWorld, PartPlan, Shipped, Suite, TargetOutcome,
-    coalesced_difference, gather, gather_first, judge, percent,
+    coalesced_difference, gather, judge, percent,
 };
 
 use super::run::experiment_failure;
@@ -86,12 +86,10 @@ fn conclude(
     worlds: &Worlds,
     store: &Store,
 ) -> Result<ExitCode, CliError> {
-    let cells = gather(store, suite, worlds.library()).map_err(stores::failed)?;
+    let (cells, more) = gather(store, suite, worlds.library()).map_err(stores::failed)?;
     let judgement = judge(suite, &cells);
     output::print(all(&judgement, &cells))?;
-    let first = gather_first(store, suite, worlds.library()).map_err(stores::failed)?;
-    let plans = [suite.plans(), suite.more_plans(&first)].concat();
-    let facts = facts(&plans, store)?;
+    let facts = facts(&[suite.plans(), more].concat(), store)?;
     let html = report::html(suite, &cells, &judgement, &facts);
     files::write_whole(&args.output, html.as_bytes())?;
     let all_met = judgement.verdicts.iter().all(|verdict| verdict.outcome == TargetOutcome::Met);
