@@ -22,9 +22,6 @@ const MOST_SIMULATIONS: usize = 25;
 /// Queues that are tried, in packets.
 const QUEUES: [u64; 3] = [1000, 300, 100];
 
-/// A network that explains each response to within this many microseconds is the right one.
-const RESOLUTION: i64 = 1_000;
-
 /// The network near `first` with the best explanation, with one of these rates down over rates up; `None` if the page
 /// does not load.
 pub(super) fn near(
@@ -106,7 +103,7 @@ impl Explanations<'_> {
         let (down_bit_per_s, up_bit_per_s) = (rate as u64, ((rate / share) as u64).max(SLOWEST_UP));
         let network = RecordedNetwork { down_bit_per_s, up_bit_per_s, queue_packets, ..self.best };
         let key = (down_bit_per_s, up_bit_per_s, queue_packets);
-        let is_explained = self.least <= RESOLUTION * self.page.objects.len() as i64;
+        let is_explained = self.least <= think::RESOLUTION * self.page.objects.len() as i64;
         if is_explained || self.costs.contains_key(&key) {
             return Some(());
         }

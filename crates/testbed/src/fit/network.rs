@@ -181,9 +181,9 @@ pub(super) fn choose(
         RecordedNetwork { down_bit_per_s, up_bit_per_s, ..first }
     };
     let mut best = first;
-    // Powers of two around the first estimate, then round rates, which links are sold with, then ever smaller steps.
-    for power in [-2, -1, 0, 1, 2, 4] {
-        let rate = first.down_bit_per_s as f64 * 2_f64.powi(power);
+    // Powers of two around the first estimate, closer where it is likely to be, then round rates, which links are sold with, then ever smaller steps.
+    for power in [-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 4.0] {
+        let rate = first.down_bit_per_s as f64 * 2_f64.powf(power);
         best = tried.better(best, at(rate, USUAL_SHARE))?;
     }
     for rate in round_rates(best.down_bit_per_s as f64) {
@@ -198,12 +198,16 @@ pub(super) fn choose(
         }
     }
     for queue_packets in [300, 100, 30] {
+        if tried.is_explained() {
+            break;
+        }
         best = tried.better(best, RecordedNetwork { queue_packets, ..best })?;
-        // A queue that overflows changes what fits best.
-        for rate in nearest_round_rates(best.down_bit_per_s as f64) {
+        // A queue that overflows changes what fits best: without one, its timeouts look like a faster link's think times.
+        let near = nearest_round_rates(best.down_bit_per_s as f64);
+        for rate in near.chain(round_rates(first.down_bit_per_s as f64)) {
             for share in shares {
-                let nearby = RecordedNetwork { queue_packets, ..at(rate, *share) };
-                best = tried.better(best, nearby)?;
+                let other = RecordedNetwork { queue_packets, ..at(rate, *share) };
+                best = tried.better(best, other)?;
             }
         }
     }
@@ -292,11 +296,18 @@ impl Tried<'_> {
             true => rough,
             false => {
                 self.left = self.left.saturating_sub(SETTLING);
-                self.settled(&mut network.clone())?.misfit(self.fit)
+                // References in their places may hide a wrong rate, and then fit worse.
+                self.settled(&mut network.clone())?.misfit(self.fit).min(rough)
             }
         };
         self.misfits.insert(key, misfit);
         Some(misfit)
+    }
+
+    /// True if a network explains each response to within the recording's resolution.
+    fn is_explained(&self) -> bool {
+        let resolution = think::RESOLUTION * self.page.objects.len() as i64;
+        self.misfits.values().any(|misfit| *misfit <= resolution)
     }
 
     fn better(&mut self, best: RecordedNetwork, other: RecordedNetwork) -> Option<RecordedNetwork> {

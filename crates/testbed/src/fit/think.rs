@@ -7,8 +7,9 @@ use page::{After, Page, RecordedNetwork};
 
 use super::{Fit, SimulatedTimes, Times};
 
-/// Differences below this, in microseconds, are the recording's resolution.
-const RESOLUTION: i64 = 1_000;
+/// Differences below this, in microseconds, are the recording's resolution: a network that explains each response to within
+/// it is the right one.
+pub(super) const RESOLUTION: i64 = 1_000;
 
 /// Differences below this share of a wait are no think time.
 const RESOLUTION_PER_CENT: i64 = 2;
