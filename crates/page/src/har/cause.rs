@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::discovery::CLOCK_GRAIN;
 use super::entry::{self, HarEntry};
+use super::exchange;
 use super::infer;
 use super::text::{Mention, Mentions};
-use crate::{Kind, Provenance};
+use crate::{Kind, ObjectPriority, Provenance};
 
 /// Point in the parent that reveals the child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,7 +198,52 @@ impl<'a> CauseGraph<'a> {
             };
             causes.push(DiscoveryCause { parent, point, provenance: Provenance::Measured });
         }
+        if let ([document], "script") = (&causes[..], self.initiator(child))
+            && self.kinds[document.parent] == Kind::Document
+        {
+            let blockers = self.script_blockers(child, document.parent);
+            causes.extend(blockers);
+        }
         causes
+    }
+
+    /// Kind of the initiator, or "".
+    fn initiator(&self, at: usize) -> &str {
+        self.entries[at].initiator.kind.as_deref().unwrap_or_default()
+    }
+
+    /// Causes of `child` beside the inline script of `document` that requested it: the sheets and scripts before that script,
+    /// which it waits for (HTML, "a style sheet that is blocking scripts", "pending parsing-blocking script").
+    fn script_blockers(&self, child: usize, document: usize) -> Vec<DiscoveryCause> {
+        let line = |at: usize| self.entries[at].initiator.places.first().and_then(|it| it.line);
+        let is_before = |at: usize| line(at).zip(line(child)).is_none_or(|(at, child)| at <= child);
+        let is_blocking = |at: usize| match self.kinds[at] {
+            Kind::Stylesheet => self.is_at_least(at, ObjectPriority::High),
+            Kind::Script => self.is_at_least(at, ObjectPriority::Medium),
+            _ => false,
+        };
+        let latest = self.entries[child].started + CLOCK_GRAIN;
+        let is_blocker = |at: &usize| {
+            let parents = self.entries[*at].initiator.places.iter();
+            is_blocking(*at)
+                && self.initiator(*at) == "parser"
+                && parents.filter_map(|it| self.resolve(&it.url, *at)).eq([document])
+                && self.entries[*at].end_at() <= latest
+                && is_before(*at)
+        };
+        let cause = |parent: usize| DiscoveryCause {
+            parent,
+            point: RevealPoint::End,
+            provenance: Provenance::Inferred,
+        };
+        (0..child).filter(is_blocker).map(cause).collect()
+    }
+
+    /// True if an entry states at least this priority. Chrome gives sheets for other media and asynchronous scripts a lower
+    /// one, since nothing waits for them.
+    fn is_at_least(&self, at: usize, least: ObjectPriority) -> bool {
+        let word = self.entries[at].priority.as_deref();
+        word.and_then(exchange::stated_priority).is_some_and(|stated| stated <= least)
     }
 }
 

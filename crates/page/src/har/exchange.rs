@@ -29,7 +29,7 @@ pub(super) fn can_block_load(entry: &HarEntry, kind: Kind) -> bool {
 
 /// Priority that the tool states, or Chrome's default for the kind.
 pub(super) fn priority(entry: &HarEntry, kind: Kind) -> ObjectPriority {
-    entry.priority.as_deref().and_then(stated).unwrap_or(by_kind(kind))
+    entry.priority.as_deref().and_then(stated_priority).unwrap_or(by_kind(kind))
 }
 
 fn is_redirect(entry: &HarEntry) -> bool {
@@ -86,13 +86,14 @@ fn from_path(path: &str) -> Option<Kind> {
 
 /// DevTools shows Blink's names (`VeryHigh` ... `VeryLow`), WebPageTest the network stack's
 /// (`HIGHEST` ... `IDLE`). Both are five levels in the same order.
-fn stated(word: &str) -> Option<ObjectPriority> {
+/// Priority of this name, in DevTools' words, the network stack's or farlink's own.
+pub(super) fn stated_priority(word: &str) -> Option<ObjectPriority> {
     Some(match word {
-        "VeryHigh" | "HIGHEST" => ObjectPriority::Highest,
+        "VeryHigh" | "HIGHEST" | "Highest" => ObjectPriority::Highest,
         "High" | "MEDIUM" => ObjectPriority::High,
         "Medium" | "LOW" => ObjectPriority::Medium,
         "Low" | "LOWEST" => ObjectPriority::Low,
-        "VeryLow" | "IDLE" | "THROTTLED" => ObjectPriority::Lowest,
+        "VeryLow" | "IDLE" | "THROTTLED" | "Lowest" => ObjectPriority::Lowest,
         _ => return None,
     })
 }
