@@ -38,6 +38,14 @@ pub enum ChromiumError {
     /// The process of the page crashed; the browser lives.
     #[error("Chromium's page crashed while loading")]
     Crashed,
+    /// The document of a recording did not arrive.
+    #[error("cannot load {url}: {problem}")]
+    NoDocument {
+        /// The document.
+        url: String,
+        /// The browser's error: `net::ERR_NAME_NOT_RESOLVED`.
+        problem: String,
+    },
     /// It rejected a command.
     #[error("Chromium refused {method}: {message}")]
     Refused {

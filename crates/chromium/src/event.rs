@@ -25,6 +25,8 @@ pub(super) enum Event {
     ConsoleCalled(ConsoleCalled),
     ExceptionThrown(ExceptionThrown),
     EntryAdded(EntryAdded),
+    /// `alert` and the like: the page stands still until somebody answers.
+    DialogOpening,
     /// The page's process crashed.
     TargetCrashed,
     /// Ignored events.
@@ -45,6 +47,15 @@ pub(super) struct RequestWillBeSent {
     pub(super) wall_time: f64,
     /// The response that redirected to this request.
     pub(super) redirect_response: Option<ProtocolResponse>,
+    /// True if a [`ResponseExtraInfo`] belongs to that response.
+    #[serde(default)]
+    pub(super) redirect_has_extra_info: bool,
+    /// `Document`, `Stylesheet`, ...
+    #[serde(default, rename = "type")]
+    pub(super) resource_type: String,
+    /// What caused it.
+    #[serde(default)]
+    pub(super) initiator: Value,
 }
 
 #[derive(Debug, Deserialize)]
@@ -53,9 +64,15 @@ pub(super) struct ProtocolRequest {
     pub(super) url: String,
     pub(super) method: String,
     pub(super) initial_priority: String,
+    /// The page's own fields; the network adds others ([`RequestExtraInfo`]).
+    #[serde(default)]
+    pub(super) headers: ProtocolFields,
     #[serde(default)]
     pub(super) post_data_entries: Vec<PostData>,
 }
+
+/// Header fields by name; several values of one name are lines of one text.
+pub(super) type ProtocolFields = BTreeMap<String, String>;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct PostData {
@@ -69,7 +86,7 @@ pub(super) struct PostData {
 #[serde(rename_all = "camelCase")]
 pub(super) struct RequestExtraInfo {
     pub(super) request_id: String,
-    pub(super) headers: BTreeMap<String, String>,
+    pub(super) headers: ProtocolFields,
 }
 
 /// `Network.responseReceived`.
@@ -84,6 +101,15 @@ pub(super) struct ResponseReceived {
 #[serde(rename_all = "camelCase")]
 pub(super) struct ProtocolResponse {
     pub(super) status: u16,
+    #[serde(default)]
+    pub(super) status_text: String,
+    #[serde(default)]
+    pub(super) headers: ProtocolFields,
+    #[serde(default)]
+    pub(super) mime_type: String,
+    /// Bytes received so far: the head with its framing.
+    #[serde(default)]
+    pub(super) encoded_data_length: f64,
     pub(super) protocol: Option<String>,
     #[serde(default)]
     pub(super) connection_reused: bool,
@@ -117,11 +143,14 @@ pub(super) struct ResourceTiming {
     pub(super) receive_headers_start: f64,
 }
 
-/// `Network.responseReceivedExtraInfo`: the head as received. HTTP/1 only.
+/// `Network.responseReceivedExtraInfo`: the head as received.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ResponseExtraInfo {
     pub(super) request_id: String,
+    #[serde(default)]
+    pub(super) headers: ProtocolFields,
+    /// HTTP/1 only.
     pub(super) headers_text: Option<String>,
 }
 
@@ -253,6 +282,7 @@ impl Event {
             "Runtime.consoleAPICalled" => Event::ConsoleCalled(parse(&method, params)?),
             "Runtime.exceptionThrown" => Event::ExceptionThrown(parse(&method, params)?),
             "Log.entryAdded" => Event::EntryAdded(parse(&method, params)?),
+            "Page.javascriptDialogOpening" => Event::DialogOpening,
             "Inspector.targetCrashed" => Event::TargetCrashed,
             _ => Event::Other,
         })

@@ -24,20 +24,33 @@ pub struct Launch {
     /// A directory of the caller's, empty and writable: the browser's profile, its temporary files and its standard
     /// error. The caller removes it afterwards.
     pub profile: PathBuf,
-    /// Address of each name, with the port. All other names lead nowhere: a browser calls home in spite of every flag.
+    /// Address of each name, with the port.
     pub hosts: Vec<(String, SocketAddr)>,
+    /// All other names.
+    pub other_names: OtherNames,
     /// The proxy to use; the hosts' names are not resolved then.
     pub proxy: Option<BrowserProxy>,
     /// SHA-256 of the public keys (`SubjectPublicKeyInfo`) whose certificates are accepted, regardless of issuer
     /// and names.
     pub trusted_keys: Vec<[u8; 32]>,
-    /// Hosts spoken to by HTTP/3 only, with prior knowledge; if there are none, QUIC is off.
+    /// True if every certificate is accepted.
+    pub trusts_all: bool,
+    /// Hosts spoken to by HTTP/3 only, with prior knowledge; if there are none and other names lead nowhere, QUIC is off.
     pub quic_hosts: Vec<String>,
     /// Sandbox of its renderers.
     pub sandbox: ChromiumSandbox,
     /// True if it is to report the local address of each connection, by which the kernel and the emulator know it.
     /// It does so by a complete log of its network, which costs it some time.
     pub addresses: bool,
+}
+
+/// Names that a launch states no address for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OtherNames {
+    /// They lead nowhere: a browser calls home in spite of every flag.
+    NotFound,
+    /// The system resolves them: for pages of the Internet.
+    Resolved,
 }
 
 /// Sandbox of the renderers.
@@ -142,12 +155,18 @@ impl Launch {
         let mut profile = OsString::from("--user-data-dir=");
         profile.push(self.profile.join("profile"));
         arguments.push(profile);
-        arguments.push(format!("--host-resolver-rules={}", self.resolver_rules()).into());
+        let rules = self.resolver_rules();
+        if !rules.is_empty() {
+            arguments.push(format!("--host-resolver-rules={rules}").into());
+        }
         arguments.extend(self.proxy.as_ref().map(BrowserProxy::flag));
         if !self.trusted_keys.is_empty() {
             let keys: Vec<String> = self.trusted_keys.iter().map(|key| base64(key)).collect();
             let keys = keys.join(",");
             arguments.push(format!("--ignore-certificate-errors-spki-list={keys}").into());
+        }
+        if self.trusts_all {
+            arguments.push("--ignore-certificate-errors".into());
         }
         arguments.extend(self.quic_arguments());
         if self.addresses {
@@ -166,7 +185,10 @@ impl Launch {
     /// addresses, 443.
     fn quic_arguments(&self) -> Vec<OsString> {
         if self.quic_hosts.is_empty() {
-            return vec!["--disable-quic".into()];
+            return match self.other_names {
+                OtherNames::NotFound => vec!["--disable-quic".into()],
+                OtherNames::Resolved => Vec::new(),
+            };
         }
         let origins: Vec<String> =
             self.quic_hosts.iter().map(|host| format!("{host}:443")).collect();
@@ -176,12 +198,14 @@ impl Launch {
 
     /// The first matching rule applies (`net/base/host_mapping_rules.h`).
     fn resolver_rules(&self) -> String {
-        let mut rules = String::new();
         let proxy = self.proxy.iter().flat_map(BrowserProxy::hosts);
-        for (name, address) in self.hosts.iter().cloned().chain(proxy) {
-            rules += &format!("MAP {name} {address}, ");
+        let hosts = self.hosts.iter().cloned().chain(proxy);
+        let mut rules: Vec<String> =
+            hosts.map(|(name, address)| format!("MAP {name} {address}")).collect();
+        if self.other_names == OtherNames::NotFound {
+            rules.push("MAP * ~NOTFOUND".to_owned());
         }
-        rules + "MAP * ~NOTFOUND"
+        rules.join(", ")
     }
 }
 
@@ -349,8 +373,10 @@ mod tests {
                 ("a.test".to_owned(), "10.0.0.1:443".parse().unwrap()),
                 ("b.test".to_owned(), "[fd00::1]:80".parse().unwrap()),
             ],
+            other_names: OtherNames::NotFound,
             proxy: None,
             trusted_keys: vec![[0; 32]],
+            trusts_all: false,
             quic_hosts: Vec::new(),
             sandbox: ChromiumSandbox::Own,
             addresses: false,
@@ -369,6 +395,26 @@ mod tests {
         let arguments = Launch { quic_hosts, ..launch }.arguments();
         assert!(arguments.contains(&"--origin-to-force-quic-on=a.test:443,b.test:443".into()));
         assert!(!arguments.contains(&"--disable-quic".into()));
+    }
+
+    #[test]
+    fn pages_of_the_internet_are_loaded_as_by_anybody() {
+        let launch = Launch {
+            chromium: Chromium::find(Some("/bin/sh".as_ref()), None).unwrap(),
+            profile: "/profile".into(),
+            hosts: Vec::new(),
+            other_names: OtherNames::Resolved,
+            proxy: None,
+            trusted_keys: Vec::new(),
+            trusts_all: false,
+            quic_hosts: Vec::new(),
+            sandbox: ChromiumSandbox::Own,
+            addresses: false,
+        };
+        let arguments = launch.arguments();
+        let has = |start: &str| arguments.iter().any(|it| it.to_string_lossy().starts_with(start));
+        assert!(!has("--host-resolver-rules"), "{arguments:?}");
+        assert!(!has("--disable-quic") && !has("--ignore-certificate") && !has("--no-sandbox"));
     }
 
     #[test]

@@ -16,6 +16,7 @@
 //!
 //! Source: <https://chromedevtools.github.io/devtools-protocol/tot/>, as Chromium 156 speaks it.
 
+mod capture;
 mod error;
 mod event;
 mod film;
@@ -27,9 +28,10 @@ mod request;
 mod tab;
 mod visit;
 
+pub use self::capture::CaptureSettings;
 pub use self::error::ChromiumError;
 pub use self::film::FilmFrame;
-pub use self::launch::{Chromium, ChromiumSandbox, Launch, Running};
+pub use self::launch::{Chromium, ChromiumSandbox, Launch, OtherNames, Running};
 pub use self::middleman::{BrowserProxy, ProxyConfigSource, ProxyScheme};
 pub use self::tab::BrowserContext;
 pub use self::visit::{ChromiumSettings, ChromiumVisit, Console, UnexpectedRequest, Viewport};

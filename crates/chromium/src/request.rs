@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use base64::Engine;
 use browser::{ConnectionUse, HostStack, LoadPlan};
 use page::Object;
 use record::{ObjectRecord, Phases};
+use serde_json::Value;
 use units::Time;
 
 use super::event::{
-    DataReceived, Event, LoadingFailed, LoadingFinished, ProtocolResponse, RequestWillBeSent,
-    ResourceTiming,
+    DataReceived, Event, LoadingFailed, LoadingFinished, ProtocolFields, ProtocolResponse,
+    RequestWillBeSent, ResourceTiming,
 };
 
 /// Conversion of the browser's clock, in seconds, to instants of the world's.
@@ -40,21 +42,36 @@ pub(super) struct DevToolsRequest {
     pub(super) ended: Option<f64>,
     pub(super) error: Option<String>,
     from_cache: bool,
-    priority: String,
+    pub(super) priority: String,
     request_head: Option<u64>,
     request_body_bytes: u64,
     response_head: Option<u64>,
     body_bytes: u64,
     /// Head and body with the framing of both.
-    wire_bytes: u64,
+    pub(super) wire_bytes: u64,
+    pub(super) detail: RequestDetail,
+}
+
+/// What only a recording keeps of a request.
+#[derive(Debug, Default)]
+pub(super) struct RequestDetail {
+    pub(super) id: String,
+    pub(super) resource_type: String,
+    pub(super) initiator: Value,
+    /// Fields of the request, as sent if the network told.
+    pub(super) request_fields: ProtocolFields,
+    pub(super) request_body: Vec<u8>,
+    /// Fields of the response, as received, if the network told.
+    pub(super) response_fields: Option<ProtocolFields>,
+    has_request_extra: bool,
 }
 
 /// All requests in the order in which they were made.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     pub(super) all: Vec<DevToolsRequest>,
-    /// The latest request with an id; a redirected one shares it with its successor.
-    latest: BTreeMap<String, usize>,
+    /// Requests with an id; a redirected one shares it with its successor.
+    by_id: BTreeMap<String, Vec<usize>>,
     /// Number of requests that have not ended.
     pub(super) in_flight: usize,
 }
@@ -70,14 +87,19 @@ impl Requests {
                 }
             }
             Event::RequestExtraInfo(head) => {
-                if let Some(request) = self.find(&head.request_id) {
+                let is_lacking = |request: &DevToolsRequest| !request.detail.has_request_extra;
+                if let Some(request) = self.first(&head.request_id, is_lacking) {
                     request.request_head = Some(request.head_bytes(&head.headers));
+                    request.detail.request_fields.clone_from(&head.headers);
+                    request.detail.has_request_extra = true;
                 }
             }
             Event::ResponseExtraInfo(head) => {
-                let bytes = head.headers_text.as_ref().map(|text| text.len() as u64);
-                if let (Some(request), Some(bytes)) = (self.find(&head.request_id), bytes) {
-                    request.response_head = Some(bytes);
+                let is_lacking =
+                    |request: &DevToolsRequest| request.detail.response_fields.is_none();
+                if let Some(request) = self.first(&head.request_id, is_lacking) {
+                    request.response_head = head.headers_text.as_ref().map(|it| it.len() as u64);
+                    request.detail.response_fields = Some(head.headers.clone());
                 }
             }
             Event::DataReceived(DataReceived { request_id, data_length }) => {
@@ -119,12 +141,17 @@ impl Requests {
             return;
         }
         if let Some(response) = &requested.redirect_response {
+            let has_extra_info = requested.redirect_has_extra_info;
             if let Some(request) = self.find(&requested.request_id) {
                 request.response = Some(response.clone());
+                request.wire_bytes = response.encoded_data_length as u64;
+                if !has_extra_info {
+                    request.detail.response_fields.get_or_insert(response.headers.clone());
+                }
             }
             self.end(&requested.request_id, requested.timestamp, None);
         }
-        self.latest.insert(requested.request_id.clone(), self.all.len());
+        self.by_id.entry(requested.request_id.clone()).or_default().push(self.all.len());
         self.all.push(DevToolsRequest::new(requested));
         self.in_flight += 1;
     }
@@ -138,17 +165,28 @@ impl Requests {
 
     /// The latest request of this id.
     pub(super) fn named(&self, id: &str) -> Option<&DevToolsRequest> {
-        self.latest.get(id).map(|index| &self.all[*index])
+        self.by_id.get(id)?.last().map(|index| &self.all[*index])
     }
 
     fn find(&mut self, id: &str) -> Option<&mut DevToolsRequest> {
-        self.latest.get(id).map(|index| &mut self.all[*index])
+        self.by_id.get(id)?.last().map(|index| &mut self.all[*index])
+    }
+
+    /// The first request of this id that `is_sought`: the network's own events come in order, but late.
+    fn first(
+        &mut self,
+        id: &str,
+        is_sought: impl Fn(&DevToolsRequest) -> bool,
+    ) -> Option<&mut DevToolsRequest> {
+        let index = *self.by_id.get(id)?.iter().find(|index| is_sought(&self.all[**index]))?;
+        Some(&mut self.all[index])
     }
 }
 
 impl DevToolsRequest {
     fn new(requested: &RequestWillBeSent) -> DevToolsRequest {
         let entries = requested.request.post_data_entries.iter();
+        let body: Vec<u8> = entries.flat_map(|entry| decoded(&entry.bytes)).collect();
         DevToolsRequest {
             method: requested.request.method.clone(),
             url: requested.request.url.clone(),
@@ -159,15 +197,24 @@ impl DevToolsRequest {
             from_cache: false,
             priority: requested.request.initial_priority.clone(),
             request_head: None,
-            request_body_bytes: entries.map(|entry| decoded_len(&entry.bytes)).sum(),
+            request_body_bytes: body.len() as u64,
             response_head: None,
             body_bytes: 0,
             wire_bytes: 0,
+            detail: RequestDetail {
+                id: requested.request_id.clone(),
+                resource_type: requested.resource_type.clone(),
+                initiator: requested.initiator.clone(),
+                request_fields: requested.request.headers.clone(),
+                request_body: body,
+                response_fields: None,
+                has_request_extra: false,
+            },
         }
     }
 
     /// Size of the head as HTTP/1.1 text: the fields, which for HTTP/2 include pseudo-fields for the request line.
-    fn head_bytes(&self, fields: &BTreeMap<String, String>) -> u64 {
+    fn head_bytes(&self, fields: &ProtocolFields) -> u64 {
         if fields.keys().any(|name| name.starts_with(':')) {
             return 0; // What HPACK made of it is not told.
         }
@@ -257,7 +304,7 @@ impl DevToolsRequest {
     }
 
     /// Breakdown of the time from discovery to `ended`; the spans sum to exactly that.
-    fn phases(&self, clock: MonotonicClock, ended: f64) -> Phases {
+    pub(super) fn phases(&self, clock: MonotonicClock, ended: f64) -> Phases {
         let start = clock.time(self.discovered);
         let end = clock.time(ended);
         let timing =
@@ -297,10 +344,9 @@ fn nanos(from: Time, to: Time) -> u64 {
     to.as_nanos().saturating_sub(from.as_nanos())
 }
 
-/// Length of base64 text once decoded.
-fn decoded_len(text: &str) -> u64 {
-    let digits = text.trim_end_matches('=').len() as u64;
-    digits * 3 / 4
+/// Bytes of base64 text; none if it is not.
+fn decoded(text: &str) -> Vec<u8> {
+    base64::engine::general_purpose::STANDARD.decode(text).unwrap_or_default()
 }
 
 /// The protocol's `ResourcePriority` in the page's vocabulary.

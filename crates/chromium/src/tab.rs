@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use archive::RecordedLoad;
 use base64::Engine;
 use browser::LoadPlan;
 use serde_json::{Value, json};
@@ -12,6 +13,7 @@ use super::event::Event;
 use super::pipe::Waited;
 use super::visit::{self, ChromiumSettings, ChromiumVisit};
 use super::{ChromiumError, Running};
+use crate::capture::{self, CaptureSettings};
 
 /// An open tab.
 pub(super) struct Tab<'a> {
@@ -19,6 +21,18 @@ pub(super) struct Tab<'a> {
     /// The target, which is also the main frame.
     pub(super) frame: String,
     session: String,
+}
+
+/// Settings of a tab.
+pub(super) struct TabSettings {
+    /// Width and height in pixels.
+    pub(super) viewport: (u32, u32),
+    /// Slowdown of the page's main thread.
+    pub(super) slowdown: f64,
+    /// Patterns of URLs that are not requested.
+    pub(super) blocked: Vec<String>,
+    /// Bytes of bodies that the browser keeps for `Network.getResponseBody`; its own default if `None`.
+    pub(super) kept_body_bytes: Option<u64>,
 }
 
 /// A page without a network, so that the renderer's process exists before the visit begins.
@@ -31,8 +45,7 @@ impl<'a> Tab<'a> {
     /// Opens a tab and makes it ready to navigate.
     pub(super) fn open(
         context: &'a mut BrowserContext<'_>,
-        plan: &LoadPlan,
-        settings: &ChromiumSettings,
+        settings: &TabSettings,
     ) -> Result<Tab<'a>, ChromiumError> {
         let running = &mut *context.running;
         let target = json!({ "url": "about:blank", "browserContextId": context.id });
@@ -42,34 +55,30 @@ impl<'a> Tab<'a> {
         let answer = running.call(None, "Target.attachToTarget", attach)?;
         let session = text(&answer, "Target.attachToTarget", "sessionId")?;
         let mut tab = Tab { running, frame, session };
-        tab.prepare(plan, settings)?;
+        tab.prepare(settings)?;
         tab.warm_up()?;
         Ok(tab)
     }
 
-    fn prepare(
-        &mut self,
-        plan: &LoadPlan,
-        settings: &ChromiumSettings,
-    ) -> Result<(), ChromiumError> {
-        for domain in ["Page", "Network", "Runtime", "Log", "Inspector", "Performance"] {
+    fn prepare(&mut self, settings: &TabSettings) -> Result<(), ChromiumError> {
+        for domain in ["Page", "Runtime", "Log", "Inspector", "Performance"] {
             self.call(&format!("{domain}.enable"), json!({}))?;
         }
+        let bodies = settings.kept_body_bytes.map(|bytes| {
+            json!({ "maxTotalBufferSize": bytes, "maxResourceBufferSize": bytes,
+                "maxPostDataSize": bytes })
+        });
+        self.call("Network.enable", bodies.unwrap_or_else(|| json!({})))?;
         self.call("Page.setLifecycleEventsEnabled", json!({ "enabled": true }))?;
-        let (width, height) = settings.look.viewport;
+        let (width, height) = settings.viewport;
         let viewport =
             json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.call("Emulation.setDeviceMetricsOverride", viewport)?;
         if settings.slowdown > 1.0 {
             self.call("Emulation.setCPUThrottlingRate", json!({ "rate": settings.slowdown }))?;
         }
-        let hosts = plan.page().hosts.iter().zip(plan.arms());
-        let blocked: Vec<String> = hosts
-            .filter(|(_, arm)| arm.blocked)
-            .map(|(host, _)| format!("*://{}/*", host.name))
-            .collect();
-        if !blocked.is_empty() {
-            self.call("Network.setBlockedURLs", json!({ "urls": blocked }))?;
+        if !settings.blocked.is_empty() {
+            self.call("Network.setBlockedURLs", json!({ "urls": settings.blocked }))?;
         }
         Ok(())
     }
@@ -152,6 +161,18 @@ impl BrowserContext<'_> {
         visit::check(plan)?;
         visit::visit(self, plan, settings)
     }
+
+    /// Loads `url` in a new tab and records everything.
+    ///
+    /// # Errors
+    /// If the document does not arrive, or Chromium fails.
+    pub fn capture(
+        &mut self,
+        url: &str,
+        settings: &CaptureSettings,
+    ) -> Result<RecordedLoad, ChromiumError> {
+        capture::capture(self, url, settings)
+    }
 }
 
 impl Drop for BrowserContext<'_> {
@@ -200,10 +221,7 @@ const LARGEST_CONTENTFUL_PAINT: &str = "new Promise(done => {
 })";
 
 impl FinalQueries {
-    pub(super) fn ask(
-        tab: &mut Tab<'_>,
-        settings: &ChromiumSettings,
-    ) -> Result<FinalQueries, ChromiumError> {
+    pub(super) fn ask(tab: &mut Tab<'_>, screenshot: bool) -> Result<FinalQueries, ChromiumError> {
         let answer = tab.call("Performance.getMetrics", json!({}))?;
         let metric = |name: &str| {
             let metrics = answer["metrics"].as_array()?;
@@ -215,7 +233,7 @@ impl FinalQueries {
         });
         let answer = tab.call("Runtime.evaluate", evaluate)?;
         let largest = answer["result"]["value"].as_f64();
-        let screenshot = match settings.look.screenshot {
+        let screenshot = match screenshot {
             true => Some(photograph(tab)?),
             false => None,
         };

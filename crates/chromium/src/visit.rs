@@ -17,7 +17,7 @@ use super::tab::Tab;
 use super::{BrowserContext, ChromiumError};
 use crate::film::Milestones;
 use crate::request::{UnmatchedObjects, VisitConnections};
-use crate::tab::FinalQueries;
+use crate::tab::{FinalQueries, TabSettings};
 use browser::{LoadPlan, Visited};
 
 /// Settings of a visit.
@@ -120,7 +120,7 @@ pub(super) fn visit(
     plan: &LoadPlan,
     settings: &ChromiumSettings,
 ) -> Result<ChromiumVisit, ChromiumError> {
-    let mut tab = Tab::open(context, plan, settings)?;
+    let mut tab = Tab::open(context, &tab_settings(plan, settings))?;
     let mut seen = VisitProgress::new(plan, &tab.frame);
     let alarm = tab.running.pipe.alarm(settings.limit);
     if settings.look.film {
@@ -137,8 +137,18 @@ pub(super) fn visit(
         // A page that is still loading would not answer.
         tab.call("Page.stopLoading", json!({}))?;
     }
-    let after = FinalQueries::ask(&mut tab, settings)?;
+    let after = FinalQueries::ask(&mut tab, settings.look.screenshot)?;
     Ok(seen.account(plan, settings, after))
+}
+
+fn tab_settings(plan: &LoadPlan, settings: &ChromiumSettings) -> TabSettings {
+    let hosts = plan.page().hosts.iter().zip(plan.arms()).filter(|(_, arm)| arm.blocked);
+    TabSettings {
+        viewport: settings.look.viewport,
+        slowdown: settings.slowdown,
+        blocked: hosts.map(|(host, _)| format!("*://{}/*", host.name)).collect(),
+        kept_body_bytes: None,
+    }
 }
 
 /// State of a visit, from the events so far.

@@ -1,6 +1,7 @@
 //! Command line: commands and their options.
 
 mod proxy;
+mod record;
 mod settings;
 mod study;
 mod study_files;
@@ -16,6 +17,7 @@ use crate::failure::CliError;
 
 pub use self::proxy::Proxy;
 pub use self::proxy::{Pep, PepEnd};
+pub use self::record::Record;
 pub use self::settings::Settings;
 pub use self::study::{Study, StudyReport, StudyRun, Which};
 pub use self::study_files::{Export, Import, Imported, RunOptions};
@@ -35,6 +37,8 @@ pub struct Cli {
 pub enum Command {
     /// Load a page over a network and say which protocol is fastest.
     Load(Box<Load>),
+    /// Record a page of the web with Chromium, as a HAR file with bodies.
+    Record(Record),
     /// Run an experiment: a grid of scenarios from a TOML file.
     Run(Run),
     /// Write the HTML report of a run.
@@ -110,7 +114,8 @@ fn repetitions(text: &str) -> Result<u32, String> {
 
 #[derive(Args)]
 pub struct Load {
-    /// Page to load: a HAR file (.har, .har.gz), a page file, or a name (`farlink pages`).
+    /// Page to load: a URL, which Chromium records first (`farlink record`), a HAR file (.har, .har.gz), a page file, or a
+    /// name (`farlink pages`).
     #[arg(value_hint = ValueHint::AnyPath)]
     pub page: String,
 

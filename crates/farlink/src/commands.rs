@@ -11,6 +11,7 @@ mod load;
 mod output;
 mod pep;
 mod proxy;
+mod record;
 mod reference;
 mod report;
 mod run;
@@ -43,9 +44,13 @@ use crate::show::terminal::wrapped;
 pub fn run(cli: Cli) -> Result<process::ExitCode, CliError> {
     let code = match cli.command {
         Command::Load(mut load) => {
+            if record::is_url(&load.page) {
+                load.page = record::record_url(&load.page)?.display().to_string();
+            }
             load.choose_page()?;
             load::run(&load)
         }
+        Command::Record(record) => record::run(&record),
         Command::Run(run) => run::run(&run),
         Command::Report(report) => report::run(&report),
         Command::Runs(runs) => stores::list_runs(&runs),

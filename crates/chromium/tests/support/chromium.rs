@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use browser::{HostStack, LoadPlan, ProxyMode};
 use chance::RandomSource;
-use farlink_chromium::{Chromium, ChromiumSandbox, ChromiumSettings, Launch, Running, Viewport};
+use farlink_chromium::{
+    Chromium, ChromiumSandbox, ChromiumSettings, Launch, OtherNames, Running, Viewport,
+};
 use http_stack::client::Protocol;
 use http_stack::server::Acceptor;
 use page::{Browsable, Page};
@@ -102,8 +104,10 @@ pub fn start(chromium: &Chromium, scratch: &Scratch, stages: &[Stage]) -> Runnin
         chromium: chromium.clone(),
         profile: scratch.0.clone(),
         hosts: hosts.collect(),
+        other_names: OtherNames::NotFound,
         proxy: None,
         trusted_keys: vec![Identity::Rsa2048.public_key_sha256()],
+        trusts_all: false,
         quic_hosts: Vec::new(),
         sandbox: if root { ChromiumSandbox::None } else { ChromiumSandbox::Own },
         addresses: true,

@@ -13,7 +13,7 @@ use std::time::Duration;
 use browser::LoadPlan;
 use chromium::{
     BrowserContext, BrowserProxy, Chromium, ChromiumSandbox, ChromiumSettings, ChromiumVisit,
-    Launch, Running, Viewport,
+    Launch, OtherNames, Running, Viewport,
 };
 use kernel::diag::Follower;
 use kernel::{Connection, ConnectionSeries};
@@ -149,8 +149,10 @@ fn launch(
         chromium,
         profile,
         hosts: hosts.map(|((name, address), arm)| (name, (address, arm.port).into())).collect(),
+        other_names: OtherNames::NotFound,
         proxy,
         trusted_keys: vec![BROWSERS_IDENTITY.public_key_sha256()],
+        trusts_all: false,
         quic_hosts,
         // It is root of the sandbox that farlink made for it: Chromium's own sandbox would not let it start.
         sandbox: ChromiumSandbox::None,

@@ -1,0 +1,55 @@
+//! Redaction of credentials, so that a recording can be passed on.
+//!
+//! Values are replaced by as many `x`, so that heads keep their sizes.
+
+use crate::{Fields, RecordedLoad};
+
+/// Fields whose values are credentials (RFC 9110 section 11, RFC 6265).
+const CREDENTIALS: [&str; 5] =
+    ["authorization", "proxy-authorization", "cookie", "set-cookie", "x-csrf-token"];
+
+/// Redacts the credentials in the header fields of all requests and responses. Returns their number.
+pub fn credentials(load: &mut RecordedLoad) -> usize {
+    let mut count = 0;
+    for exchange in &mut load.exchanges {
+        count += redacted(&mut exchange.request.fields);
+        if let Some(response) = &mut exchange.response {
+            count += redacted(&mut response.fields);
+        }
+    }
+    count
+}
+
+fn redacted(fields: &mut Fields) -> usize {
+    let is_credential =
+        |name: &str| CREDENTIALS.iter().any(|credential| name.eq_ignore_ascii_case(credential));
+    let mut count = 0;
+    for (name, value) in fields {
+        if is_credential(name) {
+            *value = "x".repeat(value.len());
+            count += 1;
+        }
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Exchange, RecordedResponse};
+
+    #[test]
+    fn credentials_are_replaced_and_sizes_kept() {
+        let field = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let mut exchange = Exchange::default();
+        exchange.request.fields = vec![field("Cookie", "id=secret"), field("accept", "*/*")];
+        let fields = vec![field("set-cookie", "a=b"), field("Set-Cookie", "c=de")];
+        exchange.response = Some(RecordedResponse { fields, ..RecordedResponse::default() });
+        let mut load = RecordedLoad { exchanges: vec![exchange], ..RecordedLoad::default() };
+        assert_eq!(credentials(&mut load), 3);
+        let fields = &load.exchanges[0].request.fields;
+        assert_eq!(fields, &[field("Cookie", "xxxxxxxxx"), field("accept", "*/*")]);
+        let fields = &load.exchanges[0].response.as_ref().unwrap().fields;
+        assert_eq!(fields, &[field("set-cookie", "xxx"), field("Set-Cookie", "xxxx")]);
+    }
+}
