@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::{Exchange, Fields, RecordedLoad, RecordedRequest, RecordedResponse};
+use crate::records::date;
+use crate::{Exchange, ExchangePhases, Fields, RecordedLoad, RecordedRequest, RecordedResponse};
 
 /// Id of the only page of the file.
 const PAGE: &str = "page_1";
@@ -42,6 +42,9 @@ pub fn text(load: &RecordedLoad, (name, version): (&str, &str)) -> String {
 fn entry(load: &RecordedLoad, exchange: &Exchange) -> Value {
     let phases = &exchange.phases;
     let optional = |span: Option<Duration>| span.map_or(-1.0, millis);
+    // Of other recorders' loads no span is known.
+    let is_timed = *phases != ExchangePhases::default();
+    let span = |span: Duration| if is_timed { millis(span) } else { -1.0 };
     // HAR counts TLS's handshake into the connection's.
     let connect = phases.connect.map(|connect| connect + phases.tls.unwrap_or_default());
     let protocol = exchange.response.as_ref().map_or("", |response| &response.protocol);
@@ -53,13 +56,13 @@ fn entry(load: &RecordedLoad, exchange: &Exchange) -> Value {
         "response": response(exchange),
         "cache": {},
         "timings": {
-            "blocked": millis(phases.blocked),
+            "blocked": span(phases.blocked),
             "dns": optional(phases.dns),
             "connect": optional(connect),
             "ssl": optional(phases.tls),
-            "send": millis(phases.send),
-            "wait": millis(phases.wait),
-            "receive": millis(phases.receive),
+            "send": span(phases.send),
+            "wait": span(phases.wait),
+            "receive": span(phases.receive),
         },
         "_initiator": exchange.initiator,
         "_priority": exchange.priority,
@@ -154,17 +157,9 @@ fn millis(span: Duration) -> f64 {
     span.as_nanos() as f64 / 1e6
 }
 
-/// An instant since 1970 as ISO 8601, to the microsecond.
-fn date(since_1970: Duration) -> String {
-    let span = SignedDuration::try_from(since_1970).unwrap_or_default();
-    let instant = Timestamp::from_duration(span).unwrap_or_default();
-    format!("{instant:.6}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ExchangePhases;
 
     fn load() -> RecordedLoad {
         let ms = Duration::from_millis;

@@ -1,13 +1,20 @@
 //! Recorded loads: requests and responses with their bodies, and the files that keep them.
 //!
-//! A recorder (Chromium's DevTools) fills a [`RecordedLoad`]; [`har::text`] writes it as a HAR with content, which the
-//! page importer reads. Credentials are redacted unless the user keeps them ([`redact`]).
+//! A recorder (Chromium's DevTools) fills a [`RecordedLoad`]; [`har`] writes it as a HAR with content, which the page
+//! importer reads; [`wacz`] keeps it as WARC records in a WACZ file, and reads that back, or the [`warc`] files of others.
+//! Credentials are redacted unless the user keeps them ([`redact`]).
 
 mod load;
+mod message;
+mod open;
 
 pub mod har;
+pub mod records;
 pub mod redact;
+pub mod wacz;
+pub mod warc;
 
 pub use self::load::{
     Exchange, ExchangePhases, Fields, RecordedLoad, RecordedRequest, RecordedResponse,
 };
+pub use self::open::{ArchiveError, is_archive, parse};

@@ -17,7 +17,7 @@ use crate::failure::CliError;
 
 pub use self::proxy::Proxy;
 pub use self::proxy::{Pep, PepEnd};
-pub use self::record::Record;
+pub use self::record::{Archive, Record};
 pub use self::settings::Settings;
 pub use self::study::{Study, StudyReport, StudyRun, Which};
 pub use self::study_files::{Export, Import, Imported, RunOptions};
@@ -39,6 +39,9 @@ pub enum Command {
     Load(Box<Load>),
     /// Record a page of the web with Chromium, as a HAR file with bodies.
     Record(Record),
+    /// List or print what an archive holds.
+    #[command(subcommand)]
+    Archive(Archive),
     /// Run an experiment: a grid of scenarios from a TOML file.
     Run(Run),
     /// Write the HTML report of a run.

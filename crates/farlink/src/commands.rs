@@ -1,5 +1,6 @@
 //! Dispatch of the command line: one module per command, and shared helpers.
 
+mod archive;
 mod calibrate;
 mod catalogues;
 mod doctor;
@@ -51,6 +52,7 @@ pub fn run(cli: Cli) -> Result<process::ExitCode, CliError> {
             load::run(&load)
         }
         Command::Record(record) => record::run(&record),
+        Command::Archive(archive) => archive::run(&archive),
         Command::Run(run) => run::run(&run),
         Command::Report(report) => report::run(&report),
         Command::Runs(runs) => stores::list_runs(&runs),

@@ -160,11 +160,49 @@ fn credentials_are_kept_if_asked() {
 }
 
 #[test]
+fn an_archive_holds_the_same_page() {
+    let desk = Desk::new();
+    if !has_chromium(&desk) {
+        return;
+    }
+    let shop = Shop::open();
+    let ran = desk.farlink(&format!("record http://a.test/ -o shop.wacz {}", shop.options()));
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let listed = desk.farlink("archive ls shop.wacz").ok();
+    assert!(listed.contains("POST http://a.test/order") && listed.contains("302"), "{listed}");
+    let sheet = desk.farlink("archive cat shop.wacz http://a.test/a.css").ok();
+    assert_eq!(sheet, "body { color: green }");
+    let picture = desk.command(&["archive", "cat", "shop.wacz", "http://b.test/new.gif"]).output();
+    assert_eq!(picture.unwrap().stdout, GIF);
+    let refused = desk.farlink("archive cat shop.wacz http://a.test/b.css");
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("did you mean http://a.test/a.css?"), "{}", refused.err);
+    let shown = desk.farlink("pages show shop.wacz").ok();
+    assert!(shown.contains("WARC by farlink") && shown.contains("host b.test"), "{shown}");
+    let loaded = desk.farlink("load shop.wacz --network 3g --protocol h1,h2 -n 2").ok();
+    assert!(loaded.contains("Load time"), "{loaded}");
+
+    let file = std::fs::read(desk.path("shop.wacz")).unwrap();
+    desk.put("torn.wacz", &file[..file.len() - 10]);
+    for (arguments, expected) in [
+        ("archive ls shop.har", "No such file"),
+        ("archive ls torn.wacz", "not a WACZ file, or a damaged one"),
+        ("load torn.wacz --network 3g", "not a WACZ file, or a damaged one"),
+    ] {
+        let ran = desk.farlink(arguments);
+        assert_eq!(ran.code, 2, "{arguments}: {}", ran.err);
+        assert!(ran.err.contains(expected), "{arguments}: {}", ran.err);
+    }
+    desk.put("a.txt", "hello");
+    assert!(desk.farlink("archive ls a.txt").err.contains("neither a WACZ nor a WARC file"));
+}
+
+#[test]
 fn what_cannot_be_recorded_is_refused() {
     let desk = Desk::new();
     for (arguments, expected) in [
         ("record a.test", "did you mean https://a.test?"),
-        ("record http://a.test/ -o a.txt", "recordings are HAR files"),
+        ("record http://a.test/ -o a.txt", "recordings are HAR or WACZ files"),
         ("record http://a.test/ -o no/a.har", "no such directory"),
         ("record http://a.test/ --viewport 3x4", "WIDTHxHEIGHT"),
         ("record http://a.test/ --connect-to a.test", "NAME=ADDRESS:PORT"),

@@ -44,6 +44,11 @@ pub enum Caution {
         /// The first: entry, field, value.
         first: String,
     },
+    /// The archive is damaged: only the records before are the page.
+    DamagedArchive {
+        /// The damage.
+        problem: String,
+    },
 }
 
 /// Guide to recording.
@@ -72,6 +77,9 @@ impl fmt::Display for Caution {
                 "recorded with a warm cache: of {of} responses {cached} came from the browser's cache and {revalidated} were \
                  revalidated, so sizes and server times are guesses. Record it again with \"Disable cache\" ticked ({GUIDE})"
             ),
+            Caution::DamagedArchive { problem } => {
+                write!(f, "only a part of the archive could be read: {problem}")
+            }
             Caution::OddSpans { count: 1, first } => {
                 write!(f, "an invalid time is treated as unknown: {first}")
             }

@@ -23,12 +23,20 @@ pub enum Error {
     },
     /// An address instead of a recording.
     #[error(
-        "`{spec}` is a URL, but farlink loads recordings: save the page as HAR in your browser \
-         (docs/save-a-har.md) and load the file"
+        "`{spec}` is a URL, and only `farlink load` records pages by itself: record it with \
+         `farlink record {spec}` (docs/save-a-har.md) and name the file"
     )]
     Address {
         /// The input.
         spec: String,
+    },
+    /// A web archive without a page, or damaged from its beginning.
+    #[error("{name}: {problem}")]
+    Archive {
+        /// The file.
+        name: String,
+        /// The error.
+        problem: String,
     },
     /// A generator's name with invalid parameters.
     #[error("`{spec}`: {problem}; write {example}")]

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod archived;
 pub mod browsable;
 mod caution;
 mod draw;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 
 use crate::error::nearest;
-use crate::{Error, Page, draw, file, generate, har, is_list, transform};
+use crate::{Error, Page, archived, draw, file, generate, har, is_list, transform};
 
 /// One page of the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,8 +25,8 @@ pub struct CatalogueEntry {
 }
 
 /// Opens `spec`: `synthetic:100x10KB[@4hosts]`, a study's page (`bth2013`, `test1-050-1024`), or a file: a HAR
-/// (`.har`, `.har.gz`; `file.har#page_2` or `file.har#2` for another page than the first), a farlink page file, or a
-/// draw from priors (`sites.toml#7/3`, `erman2013-sites#7/3`). Transforms may follow: `bth2013~sprite~shard=4`.
+/// (`.har`, `.har.gz`; `file.har#page_2` or `file.har#2` for another page than the first), a web archive (`.wacz`,
+/// `.warc`, `.warc.gz`), a farlink page file, or a draw from priors (`sites.toml#7/3`, `erman2013-sites#7/3`). Transforms may follow: `bth2013~sprite~shard=4`.
 pub fn open(spec: &str) -> Result<Page, Error> {
     open_with(spec, |_, page| page)
 }
@@ -84,10 +84,15 @@ fn open_file(path: &Path, page: Option<&str>) -> Result<Page, Error> {
     if draw::is_drawn(&name) {
         return draw::open(path, page);
     }
-    let text = load(path, &name)?;
+    let options = har::ImportOptions { page: page.map(str::to_owned) };
+    let stored = stored(path, &name)?;
+    if archive::is_archive(&stored) {
+        return archived::parse(&name, &stored, &options);
+    }
+    let text = inflate(&name, stored, LIMIT_BYTES)?;
     match file::is_page_file(&text) {
         true => file::parse(&name, &text),
-        false => har::parse(&name, &text, &har::ImportOptions { page: page.map(str::to_owned) }),
+        false => har::parse(&name, &text, &options),
     }
 }
 
@@ -151,6 +156,11 @@ pub(crate) fn name_of(path: &Path) -> String {
 
 /// The bytes of `path`, inflated if they are gzip by their first bytes (not by the name).
 pub(crate) fn load(path: &Path, name: &str) -> Result<Vec<u8>, Error> {
+    inflate(name, stored(path, name)?, LIMIT_BYTES)
+}
+
+/// The bytes of `path`.
+fn stored(path: &Path, name: &str) -> Result<Vec<u8>, Error> {
     let io = |source| Error::Io { path: path.to_owned(), source };
     let mut stored = Vec::new();
     let file = File::open(path).map_err(io)?;
@@ -158,7 +168,7 @@ pub(crate) fn load(path: &Path, name: &str) -> Result<Vec<u8>, Error> {
     if read as u64 > LIMIT_BYTES {
         return Err(Error::TooLarge { name: name.to_owned(), limit_bytes: LIMIT_BYTES });
     }
-    inflate(name, stored, LIMIT_BYTES)
+    Ok(stored)
 }
 
 /// `stored` as it is, or inflated if it is gzip.

@@ -1,11 +1,11 @@
-//! Options of `farlink record`.
+//! Options of `farlink record` and `farlink archive`.
 
 use std::fmt::{self, Display};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{Args, ValueHint};
+use clap::{Args, Subcommand, ValueHint};
 
 #[derive(Args)]
 pub struct Record {
@@ -13,8 +13,9 @@ pub struct Record {
     #[arg(value_hint = ValueHint::Url)]
     pub url: String,
 
-    /// HAR file to write (default: named after the host and path, in the working directory).
-    #[arg(short, long, value_name = "FILE.har", value_hint = ValueHint::FilePath)]
+    /// File to write: .har (a HAR with bodies), or .wacz (a web archive, which replayweb.page opens). By default a HAR file
+    /// named after the host and path, in the working directory.
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
 
     /// Connect to this address for a host instead of looking up its name. Repeatable.
@@ -118,4 +119,23 @@ impl FromStr for WindowSize {
             sides.ok_or("write WIDTHxHEIGHT, each from 100 to 10000 pixels, as in 1366x768")?;
         Ok(WindowSize { width, height })
     }
+}
+
+#[derive(Subcommand)]
+pub enum Archive {
+    /// List the requests of an archive.
+    Ls {
+        /// Archive: .wacz, .warc or .warc.gz.
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+    },
+    /// Print the body of a response.
+    Cat {
+        /// Archive: .wacz, .warc or .warc.gz.
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+        /// URL of the response, as `farlink archive ls` lists it.
+        #[arg(value_hint = ValueHint::Url)]
+        url: String,
+    },
 }

@@ -12,7 +12,17 @@ pub fn line(text: impl Display) -> Result<(), CliError> {
 
 /// Prints `text` as it is.
 pub fn print(text: impl Display) -> Result<(), CliError> {
-    match write!(anstream::stdout(), "{text}") {
+    told(write!(anstream::stdout(), "{text}"))
+}
+
+/// Writes bytes that need not be text.
+pub fn bytes(bytes: &[u8]) -> Result<(), CliError> {
+    let mut stdout = std::io::stdout().lock();
+    told(stdout.write_all(bytes).and_then(|()| stdout.flush()))
+}
+
+fn told(written: std::io::Result<()>) -> Result<(), CliError> {
+    match written {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(CliError::machine(format!("cannot write to standard output: {error}")))
         }

@@ -1,14 +1,14 @@
-//! `farlink record`: a page of the web, loaded by Chromium and kept as a HAR with bodies.
+//! `farlink record`: a page of the web, loaded by Chromium and kept as a HAR with bodies or a web archive.
 
 use std::collections::BTreeSet;
-use std::io;
+use std::io::{self, Cursor};
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use archive::{RecordedLoad, redact};
+use ::archive::{RecordedLoad, har, redact, wacz};
 use chromium::{CaptureSettings, ChromiumError, ChromiumSandbox, Launch, OtherNames};
 use rustix::process::getuid;
 use tempfile::TempDir;
@@ -24,9 +24,9 @@ const NOBODY: u32 = 65534;
 
 pub fn run(args: &Record) -> Result<ExitCode, CliError> {
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from(file_name(&args.url)));
-    if !output.to_string_lossy().ends_with(".har") {
-        let message = format!("--output {}: recordings are HAR files", output.display());
-        return Err(CliError::bad_input(message).hint("name it FILE.har".to_owned()));
+    if !["har", "wacz"].iter().any(|kind| output.extension().is_some_and(|it| it == *kind)) {
+        let message = format!("--output {}: recordings are HAR or WACZ files", output.display());
+        return Err(CliError::bad_input(message).hint("name it FILE.har or FILE.wacz".to_owned()));
     }
     files::check_place(&output)?;
     let load = record(args)?;
@@ -159,8 +159,18 @@ fn not_loaded(error: &ChromiumError, args: &Record) -> CliError {
 
 /// Writes the recording, and says what it holds.
 fn keep(load: &RecordedLoad, output: &Path) -> Result<(), CliError> {
-    let text = archive::har::text(load, ("farlink", env!("CARGO_PKG_VERSION")));
-    files::write_quietly(output, text.as_bytes())?;
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+    let file = match output.extension().is_some_and(|it| it == "wacz") {
+        false => har::text(load, ("farlink", VERSION)).into_bytes(),
+        true => {
+            let mut file = Cursor::new(Vec::new());
+            let written = wacz::write(load, &format!("farlink {VERSION}"), &mut file);
+            written
+                .map_err(|error| CliError::machine(format!("cannot make the archive: {error}")))?;
+            file.into_inner()
+        }
+    };
+    files::write_quietly(output, &file)?;
     let hosts: BTreeSet<&str> =
         load.exchanges.iter().map(|exchange| host(&exchange.request.url)).collect();
     let loaded = match load.loaded {

@@ -1,0 +1,459 @@
+//! A recorded load as WARC records, and back.
+//!
+//! Each exchange is a `request`, a `response` and a `metadata` record, in this order; the last has as JSON what HTTP
+//! messages lack ([`ExchangeNotes`]). A `metadata` record of the page's URL describes the load ([`LoadNotes`]). Records of
+//! other recorders have no such metadata: then responses follow each other at the times of their records, and how long they
+//! took is unknown.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::warc::{self, WarcRecord};
+use crate::{Exchange, ExchangePhases, RecordedLoad, RecordedResponse, message};
+
+/// Media types of our metadata.
+const LOAD: &str = "application/vnd.farlink.load+json";
+const EXCHANGE: &str = "application/vnd.farlink.exchange+json";
+
+/// What a metadata record says of a load.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct LoadNotes {
+    browser: String,
+    title: String,
+    content_loaded_ms: Option<f64>,
+    loaded_ms: Option<f64>,
+    first_contentful_paint_ms: Option<f64>,
+    largest_contentful_paint_ms: Option<f64>,
+}
+
+/// What a metadata record says of an exchange; times in milliseconds since the load's start, and spans.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ExchangeNotes {
+    started_ms: f64,
+    blocked_ms: f64,
+    dns_ms: Option<f64>,
+    connect_ms: Option<f64>,
+    tls_ms: Option<f64>,
+    send_ms: f64,
+    wait_ms: f64,
+    receive_ms: f64,
+    resource_type: String,
+    priority: String,
+    initiator: Value,
+    connection: Option<u64>,
+    from_cache: bool,
+    error: Option<String>,
+    /// Bytes as transferred; absent without a response.
+    head_bytes: Option<u64>,
+    transferred_bytes: Option<u64>,
+    /// True if the body could not be had.
+    #[serde(default)]
+    is_body_missing: bool,
+}
+
+/// The records of a load. `software` is the recorder's name and version.
+pub fn of_load(load: &RecordedLoad, software: &str) -> Vec<WarcRecord> {
+    let date = date(load.began);
+    let info = format!("software: {software}\r\nformat: WARC File Format 1.1\r\n");
+    let info = WarcRecord::new(
+        "warcinfo",
+        &date,
+        &[("Content-Type", "application/warc-fields")],
+        info.into(),
+    );
+    let notes = LoadNotes {
+        browser: load.browser.clone(),
+        title: load.title.clone(),
+        content_loaded_ms: load.content_loaded.map(millis),
+        loaded_ms: load.loaded.map(millis),
+        first_contentful_paint_ms: load.first_contentful_paint.map(millis),
+        largest_contentful_paint_ms: load.largest_contentful_paint.map(millis),
+    };
+    let fields = [("WARC-Target-URI", load.url.as_str()), ("Content-Type", LOAD)];
+    let page = WarcRecord::new("metadata", &date, &fields, json(&notes));
+    let exchanges = load.exchanges.iter().flat_map(|exchange| of_exchange(load, exchange));
+    [info, page].into_iter().chain(exchanges).collect()
+}
+
+fn of_exchange(load: &RecordedLoad, exchange: &Exchange) -> Vec<WarcRecord> {
+    let date = date(load.began + exchange.started);
+    let url = exchange.request.url.as_str();
+    let mut records = Vec::new();
+    if let Some(response) = &exchange.response {
+        let digest = warc::digest(response.body.as_deref().unwrap_or_default());
+        let mut fields = vec![
+            ("WARC-Target-URI", url),
+            ("Content-Type", "application/http; msgtype=response"),
+            ("WARC-Payload-Digest", &digest),
+        ];
+        fields.extend(response.server.as_deref().map(|server| ("WARC-IP-Address", server)));
+        if !response.protocol.is_empty() {
+            fields.push(("WARC-Protocol", &response.protocol));
+        }
+        if url.starts_with("https:") && !response.protocol.starts_with("h3") {
+            fields.push(("WARC-Protocol", "tls"));
+        }
+        let block = message::of_response(response);
+        records.push(WarcRecord::new("response", &date, &fields, block));
+    }
+    let id = records.first().map(|response| response.id().to_owned());
+    let beside = |kind: &'static str| -> Vec<(&str, &str)> {
+        let id = id.as_deref().map(|id| ("WARC-Concurrent-To", id));
+        [("WARC-Target-URI", url), ("Content-Type", kind)].into_iter().chain(id).collect()
+    };
+    let block = message::of_request(&exchange.request);
+    let request = beside("application/http; msgtype=request");
+    let request = WarcRecord::new("request", &date, &request, block);
+    let notes = json(&notes(exchange));
+    let metadata = WarcRecord::new("metadata", &date, &beside(EXCHANGE), notes);
+    records.insert(0, request);
+    records.push(metadata);
+    records
+}
+
+fn notes(exchange: &Exchange) -> ExchangeNotes {
+    let phases = &exchange.phases;
+    let response = exchange.response.as_ref();
+    ExchangeNotes {
+        started_ms: millis(exchange.started),
+        blocked_ms: millis(phases.blocked),
+        dns_ms: phases.dns.map(millis),
+        connect_ms: phases.connect.map(millis),
+        tls_ms: phases.tls.map(millis),
+        send_ms: millis(phases.send),
+        wait_ms: millis(phases.wait),
+        receive_ms: millis(phases.receive),
+        resource_type: exchange.resource_type.clone(),
+        priority: exchange.priority.clone(),
+        initiator: exchange.initiator.clone(),
+        connection: exchange.connection,
+        from_cache: exchange.from_cache,
+        error: exchange.error.clone(),
+        head_bytes: response.and_then(|response| response.head_bytes),
+        transferred_bytes: response.map(|response| response.transferred_bytes),
+        is_body_missing: response.is_some_and(|response| response.body.is_none()),
+    }
+}
+
+/// Builds a load from records in the order of their file.
+#[derive(Default)]
+pub struct LoadReader {
+    load: RecordedLoad,
+    has_page: bool,
+    /// Exchanges so far, in the order of the file.
+    exchanges: Vec<Exchange>,
+    /// Places of those with notes.
+    noted: BTreeSet<usize>,
+    /// Place of the exchange with this response.
+    by_response: BTreeMap<String, usize>,
+    /// A request whose response has not come yet.
+    request: Option<WarcRecord>,
+    first: Option<Timestamp>,
+    /// Name and version of the recorder, if it is told.
+    pub software: Option<String>,
+    /// Records that are no HTTP messages, by their type.
+    pub skipped: BTreeMap<String, usize>,
+}
+
+impl LoadReader {
+    /// Adds a record.
+    pub fn add(&mut self, record: WarcRecord) {
+        let content = record.field("Content-Type").unwrap_or_default().to_owned();
+        match record.kind() {
+            "metadata" if content == LOAD => self.page(&record),
+            "metadata" if content == EXCHANGE => self.exchange_notes(&record),
+            "response" if content.starts_with("application/http") => self.response(&record),
+            "request" => self.request(record),
+            "warcinfo" => {
+                let info = String::from_utf8_lossy(&record.block);
+                let software = info.lines().find_map(|line| line.strip_prefix("software:"));
+                self.software = software.map(|name| name.trim().to_owned());
+            }
+            other => *self.skipped.entry(other.to_owned()).or_default() += 1,
+        }
+    }
+
+    /// The load of all records.
+    pub fn finish(self) -> RecordedLoad {
+        let mut load = self.load;
+        load.exchanges = self.exchanges;
+        if self.has_page {
+            // The last ones of a torn file lack their times.
+            let mut at = 0..;
+            load.exchanges.retain(|_| at.next().is_some_and(|at| self.noted.contains(&at)));
+        } else {
+            let document = load.exchanges.iter().find(|exchange| is_document(exchange));
+            load.url = document.map(|it| it.request.url.clone()).unwrap_or_default();
+            if let Some(first) = self.first {
+                load.began = since_1970(first);
+            }
+            // The document comes first, whenever its record was written.
+            load.exchanges.sort_by_key(|exchange| exchange.started);
+            let is_first = |exchange: &Exchange| exchange.request.url == load.url;
+            if let Some(at) = load.exchanges.iter().position(is_first) {
+                load.exchanges[..=at].rotate_right(1);
+                load.exchanges[0].started = Duration::ZERO;
+            }
+        }
+        load
+    }
+
+    fn page(&mut self, record: &WarcRecord) {
+        // A second page of the file is another load.
+        if self.has_page {
+            return;
+        }
+        let Ok(notes) = serde_json::from_slice::<LoadNotes>(&record.block) else { return };
+        let began = record.field("WARC-Date").and_then(|date| date.parse::<Timestamp>().ok());
+        self.has_page = true;
+        self.load = RecordedLoad {
+            url: record.target().unwrap_or_default().to_owned(),
+            browser: notes.browser,
+            title: notes.title,
+            began: began.map(since_1970).unwrap_or_default(),
+            content_loaded: notes.content_loaded_ms.map(span),
+            loaded: notes.loaded_ms.map(span),
+            first_contentful_paint: notes.first_contentful_paint_ms.map(span),
+            largest_contentful_paint: notes.largest_contentful_paint_ms.map(span),
+            exchanges: Vec::new(),
+        };
+    }
+
+    fn response(&mut self, record: &WarcRecord) {
+        let Some(url) = record.target().filter(|url| url.starts_with("http")) else { return };
+        let Some(mut response) = message::response(&record.block) else {
+            *self.skipped.entry("response that is not HTTP".to_owned()).or_default() += 1;
+            return;
+        };
+        response.server = record.field("WARC-IP-Address").map(str::to_owned);
+        let is_protocol = |(name, value): &&(String, String)| {
+            name.eq_ignore_ascii_case("WARC-Protocol") && !value.starts_with("tls")
+        };
+        let protocol = record.fields.iter().find(is_protocol).map(|(_, value)| value.clone());
+        response.protocol = protocol.unwrap_or_default();
+        let at = record.field("WARC-Date").and_then(|date| date.parse::<Timestamp>().ok());
+        let first = *self.first.get_or_insert(at.unwrap_or_default());
+        let mut exchange = Exchange {
+            response: Some(response),
+            started: at
+                .map(|at| since_1970(at).saturating_sub(since_1970(first)))
+                .unwrap_or_default(),
+            ..Exchange::default()
+        };
+        exchange.request.url = url.to_owned();
+        exchange.request.method = "GET".to_owned();
+        // A request may come before its response, or after it.
+        if let Some(request) = self.request.take()
+            && request.target() == Some(url)
+            && let Some(request) = message::request(&request.block, url)
+        {
+            exchange.request = request;
+        }
+        self.by_response.insert(record.id().to_owned(), self.exchanges.len());
+        self.exchanges.push(exchange);
+    }
+
+    fn request(&mut self, record: WarcRecord) {
+        let concurrent = record.field("WARC-Concurrent-To");
+        let of = concurrent.and_then(|id| self.by_response.get(id)).copied();
+        if let (Some(at), Some(url)) = (of, record.target().map(str::to_owned))
+            && let Some(request) = message::request(&record.block, &url)
+        {
+            self.exchanges[at].request = request;
+            return;
+        }
+        self.request = Some(record);
+    }
+
+    fn exchange_notes(&mut self, record: &WarcRecord) {
+        let Ok(notes) = serde_json::from_slice::<ExchangeNotes>(&record.block) else { return };
+        let concurrent = record.field("WARC-Concurrent-To");
+        let at = match concurrent.and_then(|id| self.by_response.get(id)) {
+            Some(at) => *at,
+            // It had no response.
+            None => {
+                let Some(request) = self.request.take() else { return };
+                let url = record.target().unwrap_or_default().to_owned();
+                let Some(request) = message::request(&request.block, &url) else { return };
+                self.exchanges.push(Exchange { request, ..Exchange::default() });
+                self.exchanges.len() - 1
+            }
+        };
+        self.noted.insert(at);
+        let exchange = &mut self.exchanges[at];
+        if let Some(response) = &mut exchange.response {
+            note_response(response, &notes);
+        }
+        exchange.started = span(notes.started_ms);
+        exchange.phases = ExchangePhases {
+            blocked: span(notes.blocked_ms),
+            dns: notes.dns_ms.map(span),
+            connect: notes.connect_ms.map(span),
+            tls: notes.tls_ms.map(span),
+            send: span(notes.send_ms),
+            wait: span(notes.wait_ms),
+            receive: span(notes.receive_ms),
+        };
+        exchange.resource_type = notes.resource_type;
+        exchange.priority = notes.priority;
+        exchange.initiator = notes.initiator;
+        exchange.connection = notes.connection;
+        exchange.from_cache = notes.from_cache;
+        exchange.error = notes.error;
+    }
+}
+
+fn note_response(response: &mut RecordedResponse, notes: &ExchangeNotes) {
+    response.head_bytes = notes.head_bytes;
+    response.transferred_bytes = notes.transferred_bytes.unwrap_or_default();
+    if notes.is_body_missing {
+        response.body = None;
+    }
+}
+
+/// True for a page, as opposed to what it refers to.
+fn is_document(exchange: &Exchange) -> bool {
+    let response = exchange.response.as_ref();
+    response.is_some_and(|it| it.status < 300 && it.media_type.contains("html"))
+}
+
+fn json(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).expect("plain data serialises")
+}
+
+fn millis(span: Duration) -> f64 {
+    span.as_nanos() as f64 / 1e6
+}
+
+/// A span of milliseconds; zero if it is no span.
+fn span(millis: f64) -> Duration {
+    Duration::try_from_secs_f64(millis / 1000.0).unwrap_or_default()
+}
+
+/// An instant since 1970 as WARC 1.1 writes it, to the microsecond.
+pub(crate) fn date(since_1970: Duration) -> String {
+    let span = SignedDuration::try_from(since_1970).unwrap_or_default();
+    format!("{:.6}", Timestamp::from_duration(span).unwrap_or_default())
+}
+
+fn since_1970(at: Timestamp) -> Duration {
+    at.as_duration().try_into().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::RecordedRequest;
+
+    fn load() -> RecordedLoad {
+        let ms = Duration::from_millis;
+        let request = |method: &str, url: &str| RecordedRequest {
+            method: method.to_owned(),
+            url: url.to_owned(),
+            fields: vec![("host".to_owned(), "a.test".to_owned())],
+            body: if method == "POST" { b"x=1".to_vec() } else { Vec::new() },
+        };
+        let response = |media_type: &str, body: &[u8]| RecordedResponse {
+            status: 200,
+            reason: "OK".to_owned(),
+            protocol: "http/1.1".to_owned(),
+            fields: vec![("content-type".to_owned(), media_type.to_owned())],
+            media_type: media_type.to_owned(),
+            body: Some(body.to_vec()),
+            head_bytes: Some(120),
+            transferred_bytes: 500,
+            server: Some("127.0.0.1".to_owned()),
+        };
+        let phases = ExchangePhases {
+            blocked: ms(1),
+            dns: Some(ms(2)),
+            connect: Some(ms(20)),
+            tls: None,
+            send: ms(1),
+            wait: ms(30),
+            receive: ms(5),
+        };
+        let page = Exchange {
+            request: request("GET", "http://a.test/"),
+            response: Some(response("text/html", b"<p>hello")),
+            phases,
+            resource_type: "Document".to_owned(),
+            priority: "VeryHigh".to_owned(),
+            initiator: json!({"type": "other"}),
+            connection: Some(7),
+            ..Exchange::default()
+        };
+        let posted = Exchange {
+            request: request("POST", "http://a.test/order"),
+            response: Some(RecordedResponse { body: None, ..response("text/plain", b"") }),
+            started: ms(80),
+            ..page.clone()
+        };
+        let failed = Exchange {
+            request: request("GET", "http://a.test/gone"),
+            response: None,
+            started: ms(90),
+            error: Some("net::ERR_FAILED".to_owned()),
+            ..page.clone()
+        };
+        RecordedLoad {
+            url: "http://a.test/".to_owned(),
+            browser: "Chrome/156".to_owned(),
+            title: "Hello".to_owned(),
+            began: Duration::from_micros(1_700_000_000_123_456),
+            content_loaded: Some(ms(70)),
+            loaded: Some(ms(100)),
+            first_contentful_paint: Some(ms(60)),
+            largest_contentful_paint: None,
+            exchanges: vec![page, posted, failed],
+        }
+    }
+
+    fn read(records: impl IntoIterator<Item = WarcRecord>) -> LoadReader {
+        let mut reader = LoadReader::default();
+        records.into_iter().for_each(|record| reader.add(record));
+        reader
+    }
+
+    #[test]
+    fn a_load_is_read_as_written() {
+        let records = of_load(&load(), "farlink 0.1.0");
+        assert_eq!(read(records).finish(), load());
+        assert_eq!(of_load(&load(), "farlink 0.1.0"), of_load(&load(), "farlink 0.1.0"));
+    }
+
+    #[test]
+    fn records_of_other_recorders_make_a_load() {
+        let record = |kind: &str, date: &str, url: &str, block: &str| {
+            let fields = [("WARC-Target-URI", url), ("Content-Type", "application/http")];
+            WarcRecord::new(kind, date, &fields, block.as_bytes().to_vec())
+        };
+        let html = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<img src=b.png>";
+        let png = "HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\nx";
+        let reader = read([
+            record("response", "2018-01-01T00:00:02Z", "http://a.test/b.png", png),
+            record("response", "2018-01-01T00:00:03Z", "http://a.test/", html),
+            record("request", "2018-01-01T00:00:03Z", "http://a.test/", "GET / HTTP/1.1\r\n\r\n"),
+            record("revisit", "2018-01-01T00:00:03Z", "http://a.test/c", ""),
+            record("response", "2018-01-01T00:00:04Z", "http://a.test/d", "nonsense"),
+        ]);
+        assert_eq!(reader.skipped["revisit"], 1);
+        assert_eq!(reader.skipped["response that is not HTTP"], 1);
+        let load = reader.finish();
+        assert_eq!(load.url, "http://a.test/");
+        let urls: Vec<&str> = load.exchanges.iter().map(|it| it.request.url.as_str()).collect();
+        assert_eq!(urls, ["http://a.test/", "http://a.test/b.png"]);
+        assert_eq!(
+            load.exchanges[0].response.as_ref().unwrap().body.as_deref(),
+            Some(&b"<img src=b.png>"[..])
+        );
+    }
+}
