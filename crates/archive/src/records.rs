@@ -1,7 +1,7 @@
 //! A recorded load as WARC records, and back.
 //!
 //! Each exchange is a `request`, a `response` and a `metadata` record, in this order; the last has as JSON what HTTP
-//! messages lack ([`ExchangeNotes`]). A `metadata` record of the page's URL describes the load ([`LoadNotes`]). Records of
+//! messages lack ([`ExchangeNotes`]). A `metadata` record of the page describes the load ([`LoadNotes`]). Records of
 //! other recorders have no such metadata: then responses follow each other at the times of their records, and how long they
 //! took is unknown.
 
@@ -14,6 +14,11 @@ use serde_json::Value;
 
 use crate::warc::{self, WarcRecord};
 use crate::{Exchange, ExchangePhases, RecordedLoad, RecordedResponse, message};
+
+/// What the target of our metadata begins with; the URL follows. Under the URL itself players would find the metadata in
+/// place of the response.
+const LOAD_OF: &str = "urn:farlink:load:";
+const EXCHANGE_OF: &str = "urn:farlink:exchange:";
 
 /// Media types of our metadata.
 const LOAD: &str = "application/vnd.farlink.load+json";
@@ -75,7 +80,8 @@ pub fn of_load(load: &RecordedLoad, software: &str) -> Vec<WarcRecord> {
         first_contentful_paint_ms: load.first_contentful_paint.map(millis),
         largest_contentful_paint_ms: load.largest_contentful_paint.map(millis),
     };
-    let fields = [("WARC-Target-URI", load.url.as_str()), ("Content-Type", LOAD)];
+    let target = format!("{LOAD_OF}{}", load.url);
+    let fields = [("WARC-Target-URI", target.as_str()), ("Content-Type", LOAD)];
     let page = WarcRecord::new("metadata", &date, &fields, json(&notes));
     let exchanges = load.exchanges.iter().flat_map(|exchange| of_exchange(load, exchange));
     [info, page].into_iter().chain(exchanges).collect()
@@ -103,15 +109,16 @@ fn of_exchange(load: &RecordedLoad, exchange: &Exchange) -> Vec<WarcRecord> {
         records.push(WarcRecord::new("response", &date, &fields, block));
     }
     let id = records.first().map(|response| response.id().to_owned());
-    let beside = |kind: &'static str| -> Vec<(&str, &str)> {
+    let notes_of = format!("{EXCHANGE_OF}{url}");
+    let beside = |target, kind| -> Vec<(&str, &str)> {
         let id = id.as_deref().map(|id| ("WARC-Concurrent-To", id));
-        [("WARC-Target-URI", url), ("Content-Type", kind)].into_iter().chain(id).collect()
+        [("WARC-Target-URI", target), ("Content-Type", kind)].into_iter().chain(id).collect()
     };
     let block = message::of_request(&exchange.request);
-    let request = beside("application/http; msgtype=request");
+    let request = beside(url, "application/http; msgtype=request");
     let request = WarcRecord::new("request", &date, &request, block);
     let notes = json(&notes(exchange));
-    let metadata = WarcRecord::new("metadata", &date, &beside(EXCHANGE), notes);
+    let metadata = WarcRecord::new("metadata", &date, &beside(&notes_of, EXCHANGE), notes);
     records.insert(0, request);
     records.push(metadata);
     records
@@ -213,7 +220,11 @@ impl LoadReader {
         let began = record.field("WARC-Date").and_then(|date| date.parse::<Timestamp>().ok());
         self.has_page = true;
         self.load = RecordedLoad {
-            url: record.target().unwrap_or_default().to_owned(),
+            url: record
+                .target()
+                .and_then(|it| it.strip_prefix(LOAD_OF))
+                .unwrap_or_default()
+                .to_owned(),
             browser: notes.browser,
             title: notes.title,
             began: began.map(since_1970).unwrap_or_default(),
@@ -279,8 +290,8 @@ impl LoadReader {
             // It had no response.
             None => {
                 let Some(request) = self.request.take() else { return };
-                let url = record.target().unwrap_or_default().to_owned();
-                let Some(request) = message::request(&request.block, &url) else { return };
+                let url = request.target().unwrap_or_default();
+                let Some(request) = message::request(&request.block, url) else { return };
                 self.exchanges.push(Exchange { request, ..Exchange::default() });
                 self.exchanges.len() - 1
             }
