@@ -71,6 +71,10 @@ struct Positions {
 
 /// Time from the last of an entry's causes to its start.
 fn work(graph: &CauseGraph<'_>, child: usize, causes: &[DiscoveryCause]) -> SizeEstimate {
+    // Without any durations the gap is mostly network.
+    if graph.entries.iter().all(|entry| entry.timings.wait.is_none()) {
+        return SizeEstimate::defaulted(Duration::ZERO);
+    }
     let started = graph.entries[child].started;
     let reached = |cause: &DiscoveryCause| {
         let parent = graph.entries[cause.parent];
