@@ -41,11 +41,11 @@ pub struct Exchange {
     pub started: Duration,
     /// Division of the time since then.
     pub phases: ExchangePhases,
-    /// What wanted it, in DevTools' words: `Document`, `Stylesheet`, `Fetch`, ...
+    /// Its use, in DevTools' words: `Document`, `Stylesheet`, `Fetch`, ...
     pub resource_type: String,
     /// Its priority, in DevTools' words: `VeryHigh`, ...
     pub priority: String,
-    /// What caused it, in DevTools' form: `{"type": "parser", "url": ..., "lineNumber": ...}`.
+    /// Its cause, in DevTools' form: `{"type": "parser", "url": ..., "lineNumber": ...}`.
     pub initiator: Value,
     /// Number of the connection that carried it.
     pub connection: Option<u64>,

@@ -20,7 +20,7 @@ const ORIGINAL: &str = "x-orig-";
 const MOST_FIELDS: usize = 256;
 
 /// The largest body once it is decoded.
-const MOST_BODY_BYTES: u64 = 1 << 30;
+const MOST_BODY_BYTES: u64 = 256 << 20;
 
 /// The block of a request.
 pub(crate) fn of_request(request: &RecordedRequest) -> Vec<u8> {
@@ -149,10 +149,12 @@ fn decoded(body: &[u8], fields: &Fields) -> io::Result<Vec<u8>> {
                 read(MultiGzDecoder::new(&body[..]))?
             }
             "gzip" | "x-gzip" | "identity" => body,
-            "deflate" => read(ZlibDecoder::new(&body[..]))
-                .or_else(|_| read(DeflateDecoder::new(&body[..])))
-                .unwrap_or(body),
-            "br" => read(Decompressor::new(&body[..], 1 << 16)).unwrap_or(body),
+            "deflate" => {
+                let decoded = read(ZlibDecoder::new(&body[..]));
+                let decoded = decoded.or_else(|_| read(DeflateDecoder::new(&body[..])));
+                or_plain(decoded, body)?
+            }
+            "br" => or_plain(read(Decompressor::new(&body[..], 1 << 16)), body)?,
             other => {
                 let problem = format!("unknown content coding {other}");
                 return Err(io::Error::new(io::ErrorKind::Unsupported, problem));
@@ -162,10 +164,21 @@ fn decoded(body: &[u8], fields: &Fields) -> io::Result<Vec<u8>> {
     Ok(body)
 }
 
+/// A decoded body, or the body as it is if it was not coded after all.
+fn or_plain(decoded: io::Result<Vec<u8>>, plain: Vec<u8>) -> io::Result<Vec<u8>> {
+    match decoded {
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Err(error),
+        other => Ok(other.unwrap_or(plain)),
+    }
+}
+
 fn read(decoder: impl Read) -> io::Result<Vec<u8>> {
     let mut body = Vec::new();
-    decoder.take(MOST_BODY_BYTES).read_to_end(&mut body)?;
-    Ok(body)
+    let read = decoder.take(MOST_BODY_BYTES + 1).read_to_end(&mut body)?;
+    match read as u64 > MOST_BODY_BYTES {
+        true => Err(io::Error::new(io::ErrorKind::FileTooLarge, "the body is too large")),
+        false => Ok(body),
+    }
 }
 
 /// A body without its chunks (RFC 9112 section 7.1); `None` if it has none.

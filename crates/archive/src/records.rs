@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::warc::{self, WarcRecord};
 use crate::{Exchange, ExchangePhases, RecordedLoad, RecordedResponse, message};
 
-/// What the target of our metadata begins with; the URL follows. Under the URL itself players would find the metadata in
+/// Beginnings of our metadata's targets; the URL follows. Under the URL itself players would find the metadata in
 /// place of the response.
 const LOAD_OF: &str = "urn:farlink:load:";
 const EXCHANGE_OF: &str = "urn:farlink:exchange:";
@@ -24,7 +24,7 @@ const EXCHANGE_OF: &str = "urn:farlink:exchange:";
 const LOAD: &str = "application/vnd.farlink.load+json";
 const EXCHANGE: &str = "application/vnd.farlink.exchange+json";
 
-/// What a metadata record says of a load.
+/// Content of a metadata record about a load.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct LoadNotes {
@@ -36,7 +36,7 @@ struct LoadNotes {
     largest_contentful_paint_ms: Option<f64>,
 }
 
-/// What a metadata record says of an exchange; times in milliseconds since the load's start, and spans.
+/// Content of a metadata record about an exchange; times in milliseconds since the load's start, and spans.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ExchangeNotes {
@@ -162,6 +162,8 @@ pub struct LoadReader {
     /// A request whose response has not come yet.
     request: Option<WarcRecord>,
     first: Option<Timestamp>,
+    /// Bytes of all blocks and decoded bodies so far.
+    pub(crate) bytes: u64,
     /// Name and version of the recorder, if it is told.
     pub software: Option<String>,
     /// Records that are no HTTP messages, by their type.
@@ -171,6 +173,7 @@ pub struct LoadReader {
 impl LoadReader {
     /// Adds a record.
     pub fn add(&mut self, record: WarcRecord) {
+        self.bytes += record.block.len() as u64;
         let content = record.field("Content-Type").unwrap_or_default().to_owned();
         match record.kind() {
             "metadata" if content == LOAD => self.page(&record),
@@ -242,6 +245,7 @@ impl LoadReader {
             *self.skipped.entry("response that is not HTTP".to_owned()).or_default() += 1;
             return;
         };
+        self.bytes += response.body.as_ref().map_or(0, |body| body.len() as u64);
         response.server = record.field("WARC-IP-Address").map(str::to_owned);
         let is_protocol = |(name, value): &&(String, String)| {
             name.eq_ignore_ascii_case("WARC-Protocol") && !value.starts_with("tls")

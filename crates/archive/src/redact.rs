@@ -1,4 +1,4 @@
-//! Redaction of credentials, so that a recording can be passed on.
+//! Redaction of credentials in header fields. URLs and bodies stay as they are.
 //!
 //! Values are replaced by as many `x`, so that heads keep their sizes.
 

@@ -21,6 +21,9 @@ use crate::{RecordedLoad, message};
 const DATA: &str = "archive/data.warc.gz";
 const DATA_NAME: &str = "data.warc.gz";
 
+/// Bytes of blocks and decoded bodies from which an archive is refused: they are held in memory.
+const MOST_BYTES: u64 = 1 << 30;
+
 /// A file that is no WACZ file, or is damaged.
 #[derive(Debug, Error)]
 pub enum WaczError {
@@ -41,7 +44,7 @@ pub enum WaczError {
     },
 }
 
-/// What an archive holds.
+/// Content of an archive.
 #[derive(Debug)]
 pub struct ArchivedLoad {
     /// The load.
@@ -207,6 +210,9 @@ fn add_all(reader: &mut LoadReader, file: impl Read) -> Result<Option<String>, W
                 return Ok(Some(error.to_string()));
             }
             Err(error) => return Err(error),
+        }
+        if reader.bytes > MOST_BYTES {
+            return Err(WarcError::TooLarge(MOST_BYTES));
         }
     }
     Ok(None)

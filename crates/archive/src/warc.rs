@@ -14,7 +14,7 @@ use thiserror::Error;
 use crate::Fields;
 
 /// The largest block that is read; a longer one is an error.
-const MOST_BLOCK_BYTES: u64 = 1 << 30;
+const MOST_BLOCK_BYTES: u64 = 256 << 20;
 
 /// The longest head of a record.
 const MOST_HEAD_BYTES: usize = 1 << 20;
@@ -39,6 +39,9 @@ pub enum WarcError {
     /// It is no WARC file.
     #[error("not a WARC file: it begins with {0:?}, not with WARC/1.0 or WARC/1.1")]
     NotWarc(String),
+    /// Its records hold more than is read.
+    #[error("more than {0} bytes of records and bodies, too many for a page")]
+    TooLarge(u64),
     /// It ends, or is damaged, after some whole records.
     #[error("damaged after {records} whole records: {problem}")]
     Damaged {

@@ -52,10 +52,11 @@ pub(super) fn capture(
     // A service worker's requests are another session's.
     tab.call("Network.setBypassServiceWorker", json!({ "bypass": true }))?;
     let mut seen = CaptureProgress::new(&tab.frame);
+    // The answer comes with the response; an invalid URL is refused at once, and never requested.
     tab.send("Page.navigate", json!({ "url": url }));
     seen.watch(&mut tab, settings)?;
-    if let Some(problem) = seen.document().and_then(|document| document.error.as_ref()) {
-        return Err(ChromiumError::NoDocument { url: url.to_owned(), problem: problem.clone() });
+    if let Some(problem) = seen.problem(settings) {
+        return Err(ChromiumError::NoDocument { url: url.to_owned(), problem });
     }
     if seen.milestones.loaded.is_none() {
         // A page that is still loading would not answer.
@@ -149,6 +150,18 @@ impl CaptureProgress {
         self.requests.named(self.loader.as_ref()?)
     }
 
+    /// The reason why there is no document, if there is none.
+    fn problem(&self, settings: &CaptureSettings) -> Option<String> {
+        match self.document() {
+            None => Some("the browser did not navigate there".to_owned()),
+            Some(DevToolsRequest { error: Some(error), .. }) => Some(error.clone()),
+            Some(DevToolsRequest { response: None, .. }) => {
+                Some(format!("no response within {} s", settings.limit.as_secs()))
+            }
+            Some(_) => None,
+        }
+    }
+
     /// The recording, without what the page as a whole tells.
     fn load(&self, after: &FinalQueries, mut bodies: BTreeMap<String, Vec<u8>>) -> RecordedLoad {
         let (requested, wall) = self.dated.unwrap_or_default();
@@ -157,10 +170,10 @@ impl CaptureProgress {
         let clock = MonotonicClock { began: seconds(navigation) };
         let paint = self.milestones.paint(clock, navigation);
         let nanos = |nanos: Option<u64>| nanos.map(Duration::from_nanos);
-        let exchange = |(index, request): (usize, &DevToolsRequest)| {
+        let exchange = |request: &DevToolsRequest| {
             // A redirected request has the id of its successor, whose body it is.
             let id = &request.detail.id;
-            let is_last = !self.requests.all[index + 1..].iter().any(|it| it.detail.id == *id);
+            let is_last = self.requests.named(id).is_some_and(|last| std::ptr::eq(last, request));
             let body = if is_last { bodies.remove(id) } else { Some(Vec::new()) };
             exchange(request, clock, after.asked, body)
         };
@@ -170,7 +183,7 @@ impl CaptureProgress {
             loaded: self.milestones.loaded.map(|at| seconds(at - navigation)),
             first_contentful_paint: nanos(paint.first_contentful_paint_ns),
             largest_contentful_paint: after.largest_contentful_paint,
-            exchanges: self.requests.all.iter().enumerate().map(exchange).collect(),
+            exchanges: self.requests.all.iter().map(exchange).collect(),
             ..RecordedLoad::default()
         }
     }
@@ -257,6 +270,9 @@ fn bodies(
     let answered = requests.all.iter().filter(|request| request.response.is_some());
     for request in answered {
         let id = &request.detail.id;
+        if bodies.contains_key(id) {
+            continue;
+        }
         let answer = match tab.call(METHOD, json!({ "requestId": id })) {
             Ok(answer) => answer,
             Err(ChromiumError::Refused { .. }) => continue,

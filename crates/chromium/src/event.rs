@@ -53,7 +53,7 @@ pub(super) struct RequestWillBeSent {
     /// `Document`, `Stylesheet`, ...
     #[serde(default, rename = "type")]
     pub(super) resource_type: String,
-    /// What caused it.
+    /// Its cause.
     #[serde(default)]
     pub(super) initiator: Value,
 }

@@ -58,7 +58,7 @@ pub enum OtherNames {
 pub enum ChromiumSandbox {
     /// Chromium's own: needs an ordinary user (uid other than 0) with permission to create user namespaces.
     Own,
-    /// None: for root, as whom Chromium refuses to start otherwise. The pages are farlink's own.
+    /// None: for root, as whom Chromium refuses to start otherwise, and for pages that one trusts: farlink's own.
     None,
 }
 

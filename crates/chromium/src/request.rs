@@ -52,7 +52,7 @@ pub(super) struct DevToolsRequest {
     pub(super) detail: RequestDetail,
 }
 
-/// What only a recording keeps of a request.
+/// Details of a request that only a recording keeps.
 #[derive(Debug, Default)]
 pub(super) struct RequestDetail {
     pub(super) id: String,

@@ -225,5 +225,16 @@ fn a_page_that_does_not_load_is_an_error() {
     let ran = desk.farlink(&format!("record http://a.test/ --connect-to a.test={closed}"));
     assert_eq!(ran.code, 2, "{}", ran.err);
     assert!(ran.err.contains("cannot load http://a.test/: net::ERR_CONNECTION_REFUSED"));
+    // It accepts, and says nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap();
+    for (url, expected) in [
+        (format!("http://{address}/"), "no response within 2 s"),
+        ("http://".to_owned(), "the browser did not navigate there"),
+    ] {
+        let ran = desk.farlink(&format!("record {url} -o a.har --timeout 2"));
+        assert_eq!(ran.code, 2, "{}", ran.err);
+        assert!(ran.err.contains(expected), "{}", ran.err);
+    }
     assert_eq!(desk.names(), Vec::<String>::new(), "nothing is written");
 }

@@ -273,6 +273,7 @@ mod tests {
             (network(300, 20, 5, 1000), "h2"),
             (network(300, 20, 5, 1000), "h1"),
             (network(60, 3, 1, 1000), "h1"),
+            (network(60, 3, 1, 1000), "h2"),
         ] {
             let fitted = fitted(recorded(&page, &over, protocol));
             let told = fitted.recorded_network.unwrap();

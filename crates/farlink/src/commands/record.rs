@@ -79,8 +79,11 @@ fn record(args: &Record) -> Result<RecordedLoad, CliError> {
         return Err(CliError::bad_input(format!("`{url}` is not a URL of http: or https:"))
             .hint(format!("did you mean https://{url}?")));
     }
-    let folder = profile().map_err(|error| {
+    let drops_root = getuid().is_root() && !args.no_sandbox;
+    let folder = profile(drops_root).map_err(|error| {
+        let hint = "where root may not become another user, as in `farlink shell`: --no-sandbox, for a page that you trust";
         CliError::machine(format!("cannot make a directory for the browser's profile: {error}"))
+            .hint(drops_root.then(|| hint.to_owned()))
     })?;
     let launch = Launch {
         chromium: browser,
@@ -99,7 +102,6 @@ fn record(args: &Record) -> Result<RecordedLoad, CliError> {
         quiet: Duration::from_secs(args.settle),
         viewport: (args.viewport.width, args.viewport.height),
     };
-    let drops_root = !args.no_sandbox;
     let mut running =
         launch.start(|command| spawn(command, drops_root)).map_err(|error| unable(&error))?;
     anstream::eprintln!("recording {url} with {}", running.version());
@@ -118,16 +120,16 @@ fn record(args: &Record) -> Result<RecordedLoad, CliError> {
 }
 
 /// A directory for the profile, which belongs to the user of the browser.
-fn profile() -> io::Result<TempDir> {
+fn profile(drops_root: bool) -> io::Result<TempDir> {
     let folder = tempfile::Builder::new().prefix("farlink-record-").tempdir()?;
-    if getuid().is_root() {
+    if drops_root {
         chown(folder.path(), Some(NOBODY), Some(NOBODY))?;
     }
     Ok(folder)
 }
 
 fn spawn(mut command: Command, drops_root: bool) -> io::Result<Child> {
-    if getuid().is_root() && drops_root {
+    if drops_root {
         command.uid(NOBODY).gid(NOBODY);
     }
     command.spawn()

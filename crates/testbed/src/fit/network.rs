@@ -181,7 +181,8 @@ pub(super) fn choose(
         RecordedNetwork { down_bit_per_s, up_bit_per_s, ..first }
     };
     let mut best = first;
-    // Powers of two around the first estimate, closer where it is likely to be, then round rates, which links are sold with, then ever smaller steps.
+    // Powers of two around the first estimate, closer where it is likely to be; then round rates, which links are sold
+    // with; then ever smaller steps.
     for power in [-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 4.0] {
         let rate = first.down_bit_per_s as f64 * 2_f64.powf(power);
         best = tried.better(best, at(rate, USUAL_SHARE))?;
@@ -202,7 +203,8 @@ pub(super) fn choose(
             break;
         }
         best = tried.better(best, RecordedNetwork { queue_packets, ..best })?;
-        // A queue that overflows changes what fits best: without one, its timeouts look like a faster link's think times.
+        // A queue that overflows changes what fits best: without one, its timeouts look like a faster link's think
+        // times.
         let near = nearest_round_rates(best.down_bit_per_s as f64);
         for rate in near.chain(round_rates(first.down_bit_per_s as f64)) {
             for share in shares {
