@@ -8,6 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use crate::load::{first, millis};
 use crate::records::date;
 use crate::{Exchange, ExchangePhases, Fields, RecordedLoad, RecordedRequest, RecordedResponse};
 
@@ -98,7 +99,7 @@ fn request(request: &RecordedRequest, protocol: &str) -> Value {
         "bodySize": request.body.len(),
     });
     if !request.body.is_empty() {
-        let media_type = field(&request.fields, "content-type").unwrap_or_default();
+        let media_type = first(&request.fields, "content-type").unwrap_or_default();
         value["postData"] =
             json!({"mimeType": media_type, "text": String::from_utf8_lossy(&request.body)});
     }
@@ -119,7 +120,7 @@ fn response(exchange: &Exchange) -> Value {
         "cookies": [],
         "headers": fields(&response.fields),
         "content": content(response),
-        "redirectURL": field(&response.fields, "location").unwrap_or_default(),
+        "redirectURL": first(&response.fields, "location").unwrap_or_default(),
         "headersSize": head.filter(|_| is_text).map_or(-1, |bytes| bytes as i64),
         "bodySize": body_bytes.map_or(-1, |bytes| bytes as i64),
         "_transferSize": response.transferred_bytes,
@@ -146,15 +147,6 @@ fn content(response: &RecordedResponse) -> Value {
 
 fn fields(fields: &Fields) -> Vec<Value> {
     fields.iter().map(|(name, value)| json!({"name": name, "value": value})).collect()
-}
-
-fn field<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
-    let found = fields.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-    found.map(|(_, value)| value.as_str())
-}
-
-fn millis(span: Duration) -> f64 {
-    span.as_nanos() as f64 / 1e6
 }
 
 #[cfg(test)]

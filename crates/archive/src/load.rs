@@ -7,6 +7,17 @@ use serde_json::Value;
 /// Header fields in the order of their source; a name may occur several times.
 pub type Fields = Vec<(String, String)>;
 
+/// First value of a field; names have no case.
+pub(crate) fn first<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
+    let found = fields.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+    found.map(|(_, value)| value.as_str())
+}
+
+/// A span in milliseconds.
+pub(crate) fn millis(span: Duration) -> f64 {
+    span.as_nanos() as f64 / 1e6
+}
+
 /// A load of a page as a browser made it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordedLoad {

@@ -8,6 +8,7 @@ use std::io::{self, Read};
 use brotli_decompressor::Decompressor;
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 
+use crate::load::first;
 use crate::{Fields, RecordedRequest, RecordedResponse};
 
 /// Fields that describe a body's coding.
@@ -76,7 +77,8 @@ pub(crate) fn response(block: &[u8]) -> Option<RecordedResponse> {
     let reason = parsed.reason.unwrap_or_default().to_owned();
     let received = owned(parsed.headers);
     let body = decoded(&block[head..], &received);
-    let media_type = first(&received, "content-type").split(';').next().unwrap_or_default();
+    let media_type =
+        first(&received, "content-type").unwrap_or_default().split(';').next().unwrap_or_default();
     Some(RecordedResponse {
         status,
         reason,
@@ -130,19 +132,17 @@ fn restored(fields: Fields) -> Fields {
         .collect()
 }
 
-/// First value of a field, or "".
-fn first<'a>(fields: &'a Fields, name: &str) -> &'a str {
-    let found = fields.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-    found.map_or("", |(_, value)| value)
-}
-
 /// A body without its codings. Some recorders have removed them already and left the fields: then it stays as it is.
 fn decoded(body: &[u8], fields: &Fields) -> io::Result<Vec<u8>> {
-    let mut body = match first(fields, "transfer-encoding").to_lowercase().contains("chunked") {
+    let mut body = match first(fields, "transfer-encoding")
+        .unwrap_or_default()
+        .to_lowercase()
+        .contains("chunked")
+    {
         true => unchunked(body).unwrap_or_else(|| body.to_vec()),
         false => body.to_vec(),
     };
-    let codings = first(fields, "content-encoding").to_lowercase();
+    let codings = first(fields, "content-encoding").unwrap_or_default().to_lowercase();
     for coding in codings.rsplit(',').map(str::trim).filter(|coding| !coding.is_empty()) {
         body = match coding {
             "gzip" | "x-gzip" if body.starts_with(&[0x1f, 0x8b]) => {

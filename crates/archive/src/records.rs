@@ -12,6 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::load::millis;
 use crate::warc::{self, WarcRecord};
 use crate::{Exchange, ExchangePhases, RecordedLoad, RecordedResponse, message};
 
@@ -340,10 +341,6 @@ fn is_document(exchange: &Exchange) -> bool {
 
 fn json(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("plain data serialises")
-}
-
-fn millis(span: Duration) -> f64 {
-    span.as_nanos() as f64 / 1e6
 }
 
 /// A span of milliseconds; zero if it is no span.

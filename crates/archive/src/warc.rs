@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::Fields;
+use crate::load::first;
 
 /// The largest block that is read; a longer one is an error.
 const MOST_BLOCK_BYTES: u64 = 256 << 20;
@@ -72,8 +73,7 @@ impl WarcRecord {
 
     /// First value of a field; names have no case.
     pub fn field(&self, name: &str) -> Option<&str> {
-        let found = self.fields.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| value.as_str())
+        first(&self.fields, name)
     }
 
     /// `response`, `request`, `metadata`, ...

@@ -81,7 +81,7 @@ fn record(args: &Record) -> Result<RecordedLoad, CliError> {
     }
     let drops_root = getuid().is_root() && !args.no_sandbox;
     let folder = profile(drops_root).map_err(|error| {
-        let hint = "where root may not become another user, as in `farlink shell`: --no-sandbox, for a page that you trust";
+        let hint = "where root may not become another user, as in some containers: --no-sandbox, for a page that you trust";
         CliError::machine(format!("cannot make a directory for the browser's profile: {error}"))
             .hint(drops_root.then(|| hint.to_owned()))
     })?;
