@@ -4,11 +4,13 @@
 mod common;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use common::{bare, check_floor, check_render};
 use farlink_testbed::simulate::Simulator;
+use farlink_testbed::tour::Library;
 use page::Page;
 use scenario::{Protocol, Scenario, Tls};
 
@@ -66,12 +68,19 @@ fn load(simulator: &Simulator, scenario: &Scenario, page: &Page) -> Arrived {
     arrived
 }
 
-/// Loads a page over every arm; returns the number of arms.
-fn compare(simulator: &Simulator, file: &Path) -> usize {
-    let spec = file.to_str().expect("the corpus has plain names");
+/// A recorded page as it was read, and a simulator that knows it: fits to the recording take minutes, and are tested elsewhere.
+fn unfitted(spec: &str) -> (Page, Simulator) {
     let page = page::open(spec).unwrap();
+    let library = Library::of_page(spec, page.clone()).unwrap();
+    (page, Simulator::new(Arc::new(library)))
+}
+
+/// Loads a page over every arm; returns the number of arms.
+fn compare(file: &Path) -> usize {
+    let spec = file.to_str().expect("the corpus has plain names");
+    let (page, simulator) = unfitted(spec);
     let arms = arms(spec);
-    let mut arrived = arms.iter().map(|arm| load(simulator, arm, &page));
+    let mut arrived = arms.iter().map(|arm| load(&simulator, arm, &page));
     let first = arrived.next().expect("there are arms");
     for (arm, other) in arms[1..].iter().zip(arrived) {
         let (protocol, tls) = (arm.stack.protocol, arm.stack.tls);
@@ -91,10 +100,10 @@ fn every_recorded_page_arrives_the_same_over_everything() {
     files.sort_by_key(|file| {
         std::cmp::Reverse(page::open(file.to_str().unwrap()).unwrap().body_bytes())
     });
-    let (next, simulator) = (AtomicUsize::new(0), Simulator::default());
+    let next = AtomicUsize::new(0);
     let work = || {
         let claim = || files.get(next.fetch_add(1, Ordering::Relaxed));
-        std::iter::from_fn(claim).map(|file| compare(&simulator, file)).sum::<usize>()
+        std::iter::from_fn(claim).map(|file| compare(file)).sum::<usize>()
     };
     let workers = thread::available_parallelism().map_or(1, usize::from);
     let loads: usize = thread::scope(|scope| {
@@ -118,7 +127,7 @@ fn nothing_is_rendered_after_the_load_event() {
         println!("skipped: corpus absent");
         return;
     };
-    let (next, simulator) = (AtomicUsize::new(0), Simulator::default());
+    let next = AtomicUsize::new(0);
     let arms =
         [(Protocol::H1, Tls::None), (Protocol::H2, Tls::Tls13), (Protocol::H3Deployed, Tls::Tls13)];
     let work = || {
@@ -126,7 +135,7 @@ fn nothing_is_rendered_after_the_load_event() {
         let mut blocked = 0;
         for file in std::iter::from_fn(claim) {
             let spec = file.to_str().expect("the corpus has plain names");
-            let page = page::open(spec).unwrap();
+            let (page, simulator) = unfitted(spec);
             blocked += usize::from(page.objects.iter().any(|object| object.blocks_render));
             for (network, (protocol, tls)) in
                 NETWORKS.into_iter().flat_map(|n| arms.map(|arm| (n, arm)))
