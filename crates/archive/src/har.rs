@@ -2,6 +2,8 @@
 //!
 //! Source: <http://www.softwareishard.com/blog/har-12-spec/>, and DevTools' `HARLog.ts` for the fields with `_`.
 
+mod read;
+
 use std::time::Duration;
 
 use base64::Engine;
@@ -11,6 +13,8 @@ use serde_json::{Value, json};
 use crate::load::{first, millis};
 use crate::records::date;
 use crate::{Exchange, ExchangePhases, Fields, RecordedLoad, RecordedRequest, RecordedResponse};
+
+pub use self::read::{HarError, read};
 
 /// Id of the only page of the file.
 const PAGE: &str = "page_1";
@@ -35,6 +39,7 @@ pub fn text(load: &RecordedLoad, (name, version): (&str, &str)) -> String {
                 "_largestContentfulPaint": ms(load.largest_contentful_paint),
             },
         }],
+        "_certificates": load.certificates,
         "entries": load.exchanges.iter().map(|it| entry(load, it)).collect::<Vec<_>>(),
     }});
     serde_json::to_string_pretty(&har).expect("JSON values serialise")
@@ -152,6 +157,7 @@ fn fields(fields: &Fields) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RecordedCertificate;
 
     fn load() -> RecordedLoad {
         let ms = Duration::from_millis;
@@ -188,8 +194,20 @@ mod tests {
             began: Duration::from_secs(1_700_000_000),
             loaded: Some(ms(1600)),
             exchanges: vec![exchange],
+            certificates: vec![RecordedCertificate {
+                host: "a.test".to_owned(),
+                names: vec!["a.test".to_owned()],
+                chain_bytes: 3_100,
+            }],
             ..RecordedLoad::default()
         }
+    }
+
+    #[test]
+    fn a_load_is_read_as_written() {
+        let mut written = load();
+        written.exchanges[0].request.url = "https://a.test/".to_owned();
+        assert_eq!(read(text(&written, ("farlink", "0.1.0")).as_bytes()).unwrap(), written);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Header fields in the order of their source; a name may occur several times.
@@ -39,6 +40,20 @@ pub struct RecordedLoad {
     pub largest_contentful_paint: Option<Duration>,
     /// Requests in the order in which they were made.
     pub exchanges: Vec<Exchange>,
+    /// Certificates of the hosts, as far as the browser told them.
+    pub certificates: Vec<RecordedCertificate>,
+}
+
+/// The certificate of a host.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RecordedCertificate {
+    /// The host, with its port unless that is 443.
+    pub host: String,
+    /// The names that it holds for: a browser may share a connection between them (RFC 9113 section 9.1.1).
+    pub names: Vec<String>,
+    /// Bytes of the certificates that the server sent; 0: unknown.
+    pub chain_bytes: u64,
 }
 
 /// One request, with its response if there was one.

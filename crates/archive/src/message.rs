@@ -3,13 +3,10 @@
 //! A block that farlink writes has its body without content coding; the fields that described the coding keep their values
 //! under names that begin with `x-orig-`, as other recorders that read DevTools write them.
 
-use std::io::{self, Read};
-
-use brotli_decompressor::Decompressor;
-use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use std::io;
 
 use crate::load::first;
-use crate::{Fields, RecordedRequest, RecordedResponse};
+use crate::{Fields, RecordedRequest, RecordedResponse, coding};
 
 /// Fields that describe a body's coding.
 const CODING: [&str; 3] = ["content-encoding", "transfer-encoding", "content-length"];
@@ -19,9 +16,6 @@ const ORIGINAL: &str = "x-orig-";
 
 /// Most fields of a message.
 const MOST_FIELDS: usize = 256;
-
-/// The largest body once it is decoded.
-const MOST_BODY_BYTES: u64 = 256 << 20;
 
 /// The block of a request.
 pub(crate) fn of_request(request: &RecordedRequest) -> Vec<u8> {
@@ -132,53 +126,12 @@ fn restored(fields: Fields) -> Fields {
         .collect()
 }
 
-/// A body without its codings. Some recorders have removed them already and left the fields: then it stays as it is.
+/// A body without its chunks and content codings.
 fn decoded(body: &[u8], fields: &Fields) -> io::Result<Vec<u8>> {
-    let mut body = match first(fields, "transfer-encoding")
-        .unwrap_or_default()
-        .to_lowercase()
-        .contains("chunked")
-    {
-        true => unchunked(body).unwrap_or_else(|| body.to_vec()),
-        false => body.to_vec(),
-    };
-    let codings = first(fields, "content-encoding").unwrap_or_default().to_lowercase();
-    for coding in codings.rsplit(',').map(str::trim).filter(|coding| !coding.is_empty()) {
-        body = match coding {
-            "gzip" | "x-gzip" if body.starts_with(&[0x1f, 0x8b]) => {
-                read(MultiGzDecoder::new(&body[..]))?
-            }
-            "gzip" | "x-gzip" | "identity" => body,
-            "deflate" => {
-                let decoded = read(ZlibDecoder::new(&body[..]));
-                let decoded = decoded.or_else(|_| read(DeflateDecoder::new(&body[..])));
-                or_plain(decoded, body)?
-            }
-            "br" => or_plain(read(Decompressor::new(&body[..], 1 << 16)), body)?,
-            other => {
-                let problem = format!("unknown content coding {other}");
-                return Err(io::Error::new(io::ErrorKind::Unsupported, problem));
-            }
-        };
-    }
-    Ok(body)
-}
-
-/// A decoded body, or the body as it is if it was not coded after all.
-fn or_plain(decoded: io::Result<Vec<u8>>, plain: Vec<u8>) -> io::Result<Vec<u8>> {
-    match decoded {
-        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Err(error),
-        other => Ok(other.unwrap_or(plain)),
-    }
-}
-
-fn read(decoder: impl Read) -> io::Result<Vec<u8>> {
-    let mut body = Vec::new();
-    let read = decoder.take(MOST_BODY_BYTES + 1).read_to_end(&mut body)?;
-    match read as u64 > MOST_BODY_BYTES {
-        true => Err(io::Error::new(io::ErrorKind::FileTooLarge, "the body is too large")),
-        false => Ok(body),
-    }
+    let transfer = first(fields, "transfer-encoding").unwrap_or_default().to_lowercase();
+    let whole = if transfer.contains("chunked") { unchunked(body) } else { None };
+    let whole = whole.unwrap_or_else(|| body.to_vec());
+    coding::decoded(whole, first(fields, "content-encoding").unwrap_or_default())
 }
 
 /// A body without its chunks (RFC 9112 section 7.1); `None` if it has none.

@@ -1,10 +1,11 @@
-//! Archives by their first bytes: a WACZ file, or a WARC file, compressed or not.
+//! Recordings by their first bytes: a WACZ file, a WARC file, compressed or not, or a HAR file.
 
 use std::io::{Cursor, Read};
 
 use flate2::bufread::GzDecoder;
 use thiserror::Error;
 
+use crate::har::{self, HarError};
 use crate::wacz::{self, ArchivedLoad, WaczError};
 use crate::warc::WarcError;
 
@@ -14,7 +15,7 @@ const ZIP_MAGIC: &[u8] = b"PK";
 /// First bytes of a WARC file.
 const WARC_MAGIC: &[u8] = b"WARC/";
 
-/// A file that is no archive, or is damaged from its beginning.
+/// A file that is no recording, or is damaged from its beginning.
 #[derive(Debug, Error)]
 pub enum ArchiveError {
     /// A WACZ file.
@@ -23,6 +24,9 @@ pub enum ArchiveError {
     /// A WARC file.
     #[error(transparent)]
     Warc(#[from] WarcError),
+    /// A HAR file.
+    #[error("neither a WACZ nor a WARC nor a HAR file: {0}")]
+    Har(#[from] HarError),
 }
 
 /// True if a file's bytes are those of an archive.
@@ -43,6 +47,18 @@ pub fn parse(file: &[u8]) -> Result<ArchivedLoad, ArchiveError> {
         true => wacz::read(Cursor::new(file))?,
         false => wacz::read_warc(file)?,
     })
+}
+
+/// Reads the load in an archive, or that of the first page in a HAR file.
+///
+/// # Errors
+/// If it is none of them.
+pub fn read(file: &[u8]) -> Result<ArchivedLoad, ArchiveError> {
+    if is_archive(file) {
+        return parse(file);
+    }
+    let load = har::read(file)?;
+    Ok(ArchivedLoad { load, software: "HAR".to_owned(), skipped: Vec::new(), damage: None })
 }
 
 #[cfg(test)]

@@ -14,7 +14,9 @@ use serde_json::Value;
 
 use crate::load::millis;
 use crate::warc::{self, WarcRecord};
-use crate::{Exchange, ExchangePhases, RecordedLoad, RecordedResponse, message};
+use crate::{
+    Exchange, ExchangePhases, RecordedCertificate, RecordedLoad, RecordedResponse, message,
+};
 
 /// Beginnings of our metadata's targets; the URL follows. Under the URL itself players would find the metadata in
 /// place of the response.
@@ -35,6 +37,8 @@ struct LoadNotes {
     loaded_ms: Option<f64>,
     first_contentful_paint_ms: Option<f64>,
     largest_contentful_paint_ms: Option<f64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    certificates: Vec<RecordedCertificate>,
 }
 
 /// Content of a metadata record about an exchange; times in milliseconds since the load's start, and spans.
@@ -80,6 +84,7 @@ pub fn of_load(load: &RecordedLoad, software: &str) -> Vec<WarcRecord> {
         loaded_ms: load.loaded.map(millis),
         first_contentful_paint_ms: load.first_contentful_paint.map(millis),
         largest_contentful_paint_ms: load.largest_contentful_paint.map(millis),
+        certificates: load.certificates.clone(),
     };
     let target = format!("{LOAD_OF}{}", load.url);
     let fields = [("WARC-Target-URI", target.as_str()), ("Content-Type", LOAD)];
@@ -237,6 +242,7 @@ impl LoadReader {
             first_contentful_paint: notes.first_contentful_paint_ms.map(span),
             largest_contentful_paint: notes.largest_contentful_paint_ms.map(span),
             exchanges: Vec::new(),
+            certificates: notes.certificates,
         };
     }
 
@@ -426,6 +432,11 @@ mod tests {
             first_contentful_paint: Some(ms(60)),
             largest_contentful_paint: None,
             exchanges: vec![page, posted, failed],
+            certificates: vec![RecordedCertificate {
+                host: "b.test:8443".to_owned(),
+                names: vec!["b.test".to_owned(), "*.b.test".to_owned()],
+                chain_bytes: 3_100,
+            }],
         }
     }
 

@@ -8,10 +8,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use archive::{Exchange, ExchangePhases, Fields, RecordedLoad, RecordedRequest, RecordedResponse};
+use archive::{
+    Exchange, ExchangePhases, Fields, RecordedCertificate, RecordedLoad, RecordedRequest,
+    RecordedResponse,
+};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::event::{Event, ProtocolFields, ProtocolResponse};
 use crate::film::Milestones;
@@ -65,8 +68,10 @@ pub(super) fn capture(
     let after = FinalQueries::ask(&mut tab, false)?;
     let title = title(&mut tab)?;
     let bodies = bodies(&mut tab, &seen.requests)?;
+    let certificates = certificates(&mut tab, &seen.requests)?;
     let browser = tab.running.version().to_owned();
-    Ok(RecordedLoad { url: url.to_owned(), browser, title, ..seen.load(&after, bodies) })
+    let url = url.to_owned();
+    Ok(RecordedLoad { url, browser, title, certificates, ..seen.load(&after, bodies) })
 }
 
 /// State of a recording, from the events so far.
@@ -289,6 +294,39 @@ fn bodies(
         bodies.insert(id.clone(), body);
     }
     Ok(bodies)
+}
+
+/// Certificates of all hosts reached over TLS.
+fn certificates(
+    tab: &mut Tab<'_>,
+    requests: &Requests,
+) -> Result<Vec<RecordedCertificate>, ChromiumError> {
+    let mut certificates: Vec<RecordedCertificate> = Vec::new();
+    for request in &requests.all {
+        let place = request.url.strip_prefix("https://");
+        let host = place.and_then(|place| place.split(['/', '?', '#']).next());
+        let details = request.response.as_ref().and_then(|it| it.security_details.as_ref());
+        let (Some(host), Some(details)) = (host, details) else { continue };
+        if certificates.iter().any(|known| known.host == host) {
+            continue;
+        }
+        let asked = json!({ "origin": format!("https://{host}") });
+        // DER as base64; an empty list if it is no longer known.
+        let chain_bytes = match tab.call("Network.getCertificate", asked) {
+            Ok(answer) => base64_bytes(&answer["tableNames"]),
+            Err(ChromiumError::Refused { .. }) => 0,
+            Err(error) => return Err(error),
+        };
+        let (host, names) = (host.to_owned(), details.san_list.clone());
+        certificates.push(RecordedCertificate { host, names, chain_bytes });
+    }
+    Ok(certificates)
+}
+
+/// Bytes of a list of base64 texts.
+fn base64_bytes(texts: &Value) -> u64 {
+    let texts = texts.as_array().into_iter().flatten().filter_map(Value::as_str);
+    texts.filter_map(|text| STANDARD.decode(text).ok()).map(|der| der.len() as u64).sum()
 }
 
 fn title(tab: &mut Tab<'_>) -> Result<String, ChromiumError> {

@@ -123,7 +123,16 @@ pub(super) struct ProtocolResponse {
     /// Address of the host, or of the proxy in front of it; an IPv6 address is in brackets.
     #[serde(default, rename = "remoteIPAddress")]
     pub(super) remote_address: Option<String>,
+    pub(super) security_details: Option<SecurityDetails>,
     pub(super) timing: Option<ResourceTiming>,
+}
+
+/// `Network.SecurityDetails`: of these the certificate's names alone.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SecurityDetails {
+    #[serde(default)]
+    pub(super) san_list: Vec<String>,
 }
 
 /// `Network.ResourceTiming`: milliseconds after `request_time`, -1 for phases that did not occur.

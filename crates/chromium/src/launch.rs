@@ -110,6 +110,20 @@ const FLAGS: [&str; 34] = [
 /// command, in whatever namespace, need only pass on its standard input and output.
 const MOVE_PIPE: &str = r#"exec "$0" "$@" 3<&0 4>&1 0</dev/null 1>/dev/null"#;
 
+/// Where Chromium calls home in spite of every flag: updates, its services, and the search engine to which Debian's connects in
+/// advance. Pages do not refer to them.
+const CALLED_HOMES: [&str; 6] = [
+    "accounts.invalid",
+    "clients2.google.com",
+    "update.googleapis.com",
+    "optimizationguide-pa.googleapis.com",
+    "content-autofill.googleapis.com",
+    "start.duckduckgo.com",
+];
+
+/// The address of Google's accounts, which Chromium calls when it starts; pages may refer to the real one.
+const NO_ACCOUNTS: &str = "--gaia-url=https://accounts.invalid";
+
 /// Names of the files for its standard error and the log of its network, in the profile.
 const STDERR: &str = "stderr.log";
 const NET_LOG: &str = "net-log.json";
@@ -155,6 +169,9 @@ impl Launch {
         let mut profile = OsString::from("--user-data-dir=");
         profile.push(self.profile.join("profile"));
         arguments.push(profile);
+        if self.other_names == OtherNames::Resolved {
+            arguments.push(NO_ACCOUNTS.into());
+        }
         let rules = self.resolver_rules();
         if !rules.is_empty() {
             arguments.push(format!("--host-resolver-rules={rules}").into());
@@ -202,8 +219,11 @@ impl Launch {
         let hosts = self.hosts.iter().cloned().chain(proxy);
         let mut rules: Vec<String> =
             hosts.map(|(name, address)| format!("MAP {name} {address}")).collect();
-        if self.other_names == OtherNames::NotFound {
-            rules.push("MAP * ~NOTFOUND".to_owned());
+        match self.other_names {
+            OtherNames::NotFound => rules.push("MAP * ~NOTFOUND".to_owned()),
+            OtherNames::Resolved => {
+                rules.extend(CALLED_HOMES.map(|name| format!("MAP {name} ~NOTFOUND")));
+            }
         }
         rules.join(", ")
     }
@@ -413,7 +433,7 @@ mod tests {
         };
         let arguments = launch.arguments();
         let has = |start: &str| arguments.iter().any(|it| it.to_string_lossy().starts_with(start));
-        assert!(!has("--host-resolver-rules"), "{arguments:?}");
+        assert!(has("--host-resolver-rules=MAP accounts.invalid ~NOTFOUND,"), "{arguments:?}");
         assert!(!has("--disable-quic") && !has("--ignore-certificate") && !has("--no-sandbox"));
     }
 

@@ -14,7 +14,7 @@ pub use client::Retry;
 pub use client::{HostLookup, LookupError, Resolver, ResolverSettings};
 pub use message::HttpsRecord;
 pub use message::QueryTypes;
-pub use server::{RecursiveResolver, Zone};
+pub use server::{Listening, RecursiveResolver, Zone};
 
 /// The port of DNS servers.
 pub const PORT: u16 = 53;

@@ -60,11 +60,19 @@ pub struct Listening {
 
 impl Listening {
     /// Answers until the socket fails.
-    pub async fn serve(mut self) {
+    pub async fn serve(self) {
+        self.serve_noting(|_| ()).await;
+    }
+
+    /// Answers until the socket fails; `unknown` is called with each name asked for that does not exist.
+    pub async fn serve_noting(mut self, unknown: impl Fn(&str)) {
         let mut datagram = [0; MOST_BYTES];
         while let Ok((bytes, from)) = self.socket.recv_from(&mut datagram).await {
             // Anything but a query goes unanswered.
             if let Some(asked) = read_question(&datagram[..bytes]) {
+                if !self.server.zone.contains_key(&asked.name) {
+                    unknown(&asked.name);
+                }
                 let key = (asked.name.clone(), u16::from(asked.kind));
                 let had = world::now() + self.server.miss;
                 let since = *self.held.entry(key).or_insert(had);

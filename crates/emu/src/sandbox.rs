@@ -36,9 +36,11 @@ use crate::namespace::{Isolation, ORPHANED, die_with_parent};
 use crate::{Error, Privilege};
 
 mod inside;
+mod trust;
 
 use inside::TemporaryFiles;
 pub use inside::{HostNames, RunAs, receive_listener, send_listener};
+pub use trust::TrustPlaces;
 
 // The sandbox as its owner sees it, from outside.
 
@@ -133,6 +135,11 @@ impl Supervisor {
     /// Sets `names` for every process in the sandbox.
     pub fn set_names(&self, names: &HostNames) -> Result<(), Error> {
         inside::set_names(names)
+    }
+
+    /// Makes programs in the sandbox trust the authority of a PEM text, as far as they look for authorities where programs do.
+    pub fn trust(&self, authority: &str) -> Result<TrustPlaces, Error> {
+        trust::add(authority)
     }
 
     /// A directory in memory for files of processes in the sandbox; it hides the machine's `/tmp`.

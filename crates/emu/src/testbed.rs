@@ -238,6 +238,21 @@ impl Testbed {
         Ipv6Addr::from(first + index as u128).into()
     }
 
+    /// Gives the server's side further IPv4 addresses, such as those of the Internet.
+    ///
+    /// # Errors
+    /// If `ip` refuses one.
+    pub fn add_server_addresses(
+        &self,
+        addresses: impl IntoIterator<Item = Ipv4Addr>,
+    ) -> Result<(), Error> {
+        let is_own = |address: &Ipv4Addr| address.octets()[0] == 10;
+        let addresses = addresses.into_iter().filter(|address| !is_own(address));
+        let commands: String =
+            addresses.map(|address| format!("route replace local {address} dev lo\n")).collect();
+        self.namespace(AccessSide::Server).run(move || ip(&commands))
+    }
+
     /// Sets a network sysctl at both ends, such as `ipv4/tcp_no_metrics_save`.
     pub fn set_sysctl(&self, name: &'static str, value: &'static str) -> Result<(), Error> {
         for side in AccessSide::BOTH {

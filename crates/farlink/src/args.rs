@@ -2,6 +2,7 @@
 
 mod proxy;
 mod record;
+mod replay;
 mod settings;
 mod study;
 mod study_files;
@@ -17,7 +18,8 @@ use crate::failure::CliError;
 
 pub use self::proxy::Proxy;
 pub use self::proxy::{Pep, PepEnd};
-pub use self::record::{Archive, Record};
+pub use self::record::{Archive, KeyHash, Record};
+pub use self::replay::{Replay, ReplayNames, ReplayOrigins, ReplayThink, ShellReplay};
 pub use self::settings::Settings;
 pub use self::study::{Study, StudyReport, StudyRun, Which};
 pub use self::study_files::{Export, Import, Imported, RunOptions};
@@ -39,6 +41,8 @@ pub enum Command {
     Load(Box<Load>),
     /// Record a page of the web with Chromium, as a HAR file with bodies.
     Record(Record),
+    /// Load a recorded page over a network with Chromium, from its own servers' responses.
+    Replay(Replay),
     /// List or print what an archive holds.
     #[command(subcommand)]
     Archive(Archive),
@@ -423,8 +427,11 @@ pub struct Shell {
     #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString)]
     pub server: Option<String>,
 
-    /// Write link statistics as JSON: packets, drops, the emulator's punctuality.
-    #[arg(long, value_name = "OUT.json", value_hint = ValueHint::FilePath)]
+    #[command(flatten)]
+    pub replay: ShellReplay,
+
+    /// Write link statistics as JSON: packets, drops, the emulator's punctuality, and what a replay was asked for.
+    #[arg(long, visible_alias = "proof", value_name = "OUT.json", value_hint = ValueHint::FilePath)]
     pub log: Option<PathBuf>,
 
     /// Command to run (default: your shell, with a status line of the links).

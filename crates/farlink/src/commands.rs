@@ -13,7 +13,9 @@ mod output;
 mod pep;
 mod proxy;
 mod record;
+mod recording;
 mod reference;
+mod replay;
 mod report;
 mod run;
 mod shell;
@@ -26,6 +28,7 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::process;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use chromium::{Chromium, ChromiumError};
 use clap::CommandFactory;
@@ -52,6 +55,7 @@ pub fn run(cli: Cli) -> Result<process::ExitCode, CliError> {
             load::run(&load)
         }
         Command::Record(record) => record::run(&record),
+        Command::Replay(replay) => replay::run(&replay),
         Command::Archive(archive) => archive::run(&archive),
         Command::Run(run) => run::run(&run),
         Command::Report(report) => report::run(&report),
@@ -157,6 +161,12 @@ pub fn emulated_process(role: &str) -> Result<ExitCode, CliError> {
     let program = std::env::current_exe().map_err(CliError::machine)?;
     emulate::work(role, &program).map_err(CliError::machine)?;
     Ok(ExitCode::Success)
+}
+
+/// The date, since 1970.
+#[expect(clippy::disallowed_methods, reason = "the command line knows the machine's date")]
+fn since_1970() -> Duration {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
 }
 
 /// Two numbers from the machine's source of randomness.

@@ -200,7 +200,7 @@ pub const MOST_CHAIN_BYTES: usize = 12_000;
 const USUAL_CERTIFICATE_BYTES: usize = 1_600;
 
 /// The extension that holds the filler: 2.25 is the arc for anybody (ITU-T X.667), as in `assets/generate.sh`.
-const FILLER: [u64; 3] = [2, 25, 102_976];
+pub(super) const FILLER: [u64; 3] = [2, 25, 102_976];
 
 /// A chain of `bytes` for the public key `subject`, the leaf first; `issuer_key` signs all of it.
 ///

@@ -13,8 +13,9 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rcgen::{
-    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
-    KeyPair, KeyUsagePurpose, PublicKeyData, SerialNumber, date_time_ymd,
+    BasicConstraints, CertificateParams, CustomExtension, DistinguishedName, DnType,
+    ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose, PublicKeyData, SerialNumber,
+    date_time_ymd,
 };
 use ring::digest::{SHA256, digest};
 use ring::rand::{SecureRandom, SystemRandom};
@@ -27,6 +28,7 @@ use rustls::sign::{CertifiedKey, SigningKey};
 use x509_parser::certificate::X509Certificate;
 use x509_parser::prelude::FromDer;
 
+use super::identity::FILLER;
 use super::public::{certificates, presenting};
 use super::server::Server;
 use super::settings::Protocol;
@@ -164,13 +166,54 @@ impl Issuer {
     }
 
     fn make(&self, host: &str, now: Duration) -> Result<Server, IssuerError> {
-        let leaf = leaf(host, now)?.signed_by(&self.leaf_key, &self.issuer)?;
+        let certified = self.certificate(&[host.to_owned()], None, now)?;
+        Ok(Server::configured(presenting(certified, self.ticketer(), &self.protocols)?))
+    }
+
+    /// A certificate for `hosts`, names or addresses, at the date `now`, since 1970, with those above it. A private extension
+    /// pads it until the chain has about `chain_bytes` (signatures vary by a few bytes), where they are not too few.
+    ///
+    /// # Errors
+    /// If no certificate can have such a name.
+    pub(super) fn certificate(
+        &self,
+        hosts: &[String],
+        chain_bytes: Option<usize>,
+        now: Duration,
+    ) -> Result<CertifiedKey, IssuerError> {
+        let signed = |filler: usize| -> Result<_, IssuerError> {
+            let mut params = leaf(hosts, now)?;
+            if filler > 0 {
+                let extension = CustomExtension::from_oid_content(&FILLER, vec![0; filler]);
+                params.custom_extensions.push(extension);
+            }
+            Ok(params.signed_by(&self.leaf_key, &self.issuer)?)
+        };
+        let mut leaf = signed(0)?;
+        let chain = self.above.iter().map(|certificate| certificate.len()).sum::<usize>();
+        let missing = chain_bytes.unwrap_or(0).saturating_sub(chain + leaf.der().len());
+        if missing > FILLER_HEAD_BYTES {
+            leaf = signed(missing - FILLER_HEAD_BYTES)?;
+        }
         let chain = [&[leaf.der().clone()][..], &self.above].concat();
-        let certified = CertifiedKey::new(chain, Arc::clone(&self.leaf_signer));
-        let ticketer = Arc::clone(&self.ticketer);
-        Ok(Server::configured(presenting(certified, ticketer, &self.protocols)?))
+        Ok(CertifiedKey::new(chain, Arc::clone(&self.leaf_signer)))
+    }
+
+    /// The keys of its servers' tickets.
+    pub(super) fn ticketer(&self) -> Arc<dyn ProducesTickets> {
+        Arc::clone(&self.ticketer)
+    }
+
+    /// SHA-256 of the public key of all its leaves (`SubjectPublicKeyInfo`, DER), as for
+    /// [`Identity::public_key_sha256`](crate::Identity::public_key_sha256).
+    pub fn leaf_key_sha256(&self) -> [u8; 32] {
+        let hash = digest(&SHA256, &self.leaf_key.subject_public_key_info());
+        hash.as_ref().try_into().expect("SHA-256 has 32 bytes")
     }
 }
+
+/// Bytes of the padding extension beside its content: object identifier, lengths, and longer lengths around it.
+const FILLER_HEAD_BYTES: usize = 20;
 
 /// Validity of an authority's certificate, in seconds since 1970, and its public key.
 fn read(certificate: &[u8]) -> Result<(RangeInclusive<i64>, Vec<u8>), IssuerError> {
@@ -195,10 +238,11 @@ fn judge(certificate: &X509Certificate<'_>) -> Result<(), IssuerError> {
     Ok(())
 }
 
-fn leaf(host: &str, now: Duration) -> Result<CertificateParams, IssuerError> {
-    let mut params = CertificateParams::new(vec![host.to_owned()])?;
+fn leaf(hosts: &[String], now: Duration) -> Result<CertificateParams, IssuerError> {
+    let mut params = CertificateParams::new(hosts)?;
     params.distinguished_name = DistinguishedName::new();
-    let name = if host.len() <= MOST_COMMON_NAME { host } else { "farlink" };
+    let short = hosts.first().filter(|host| host.len() <= MOST_COMMON_NAME);
+    let name = short.map_or("farlink", String::as_str);
     params.distinguished_name.push(DnType::CommonName, name);
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
@@ -304,7 +348,8 @@ mod tests {
     fn a_leaf_is_for_its_host_and_signed_by_the_authority() {
         let issuer = issuer();
         for host in ["a.test", "127.0.0.1", "::1", &"a".repeat(70)] {
-            let leaf = leaf(host, NOW).unwrap().signed_by(&issuer.leaf_key, &issuer.issuer);
+            let leaf =
+                leaf(&[host.to_owned()], NOW).unwrap().signed_by(&issuer.leaf_key, &issuer.issuer);
             let leaf = leaf.unwrap();
             let (_, read) = X509Certificate::from_der(leaf.der()).unwrap();
             let (_, authority) = X509Certificate::from_der(&issuer.above[0]).unwrap();

@@ -11,6 +11,7 @@
 mod client;
 mod determinism;
 mod early;
+mod host_certificates;
 mod identity;
 mod issuer;
 pub mod model;
@@ -27,6 +28,7 @@ pub use crate::issuer::{Issuer, IssuerError};
 pub use client::ClientSessions;
 pub use client::server_name;
 pub use client::unbracketed;
+pub use host_certificates::HostCertificates;
 pub use identity::{ChainKind, Identity};
 pub use identity::{LEAST_CHAIN_BYTES, MOST_CHAIN_BYTES};
 pub use issuer::NewAuthority;

@@ -10,7 +10,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::server::{NoServerSessionStorage, ProducesTickets};
+use rustls::server::{NoServerSessionStorage, ProducesTickets, ResolvesServerCert};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, ServerConfig,
@@ -87,10 +87,19 @@ pub(super) fn presenting(
     ticketer: Arc<dyn ProducesTickets>,
     protocols: &[Protocol],
 ) -> Result<ServerConfig, Error> {
+    presenting_by(Arc::new(SingleCertAndKey::from(certified)), ticketer, protocols)
+}
+
+/// The same with certificates that `resolver` chooses.
+pub(super) fn presenting_by(
+    resolver: Arc<dyn ResolvesServerCert>,
+    ticketer: Arc<dyn ProducesTickets>,
+    protocols: &[Protocol],
+) -> Result<ServerConfig, Error> {
     let mut config = ServerConfig::builder_with_provider(system_provider())
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
-        .with_cert_resolver(Arc::new(SingleCertAndKey::from(certified)));
+        .with_cert_resolver(resolver);
     config.alpn_protocols = protocols.iter().map(|protocol| protocol.alpn().to_vec()).collect();
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.ticketer = ticketer;

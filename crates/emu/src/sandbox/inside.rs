@@ -52,7 +52,7 @@ impl TemporaryFiles {
     }
 
     /// Restores the previous content. Files that are in use or mounted elsewhere stay as long as they are.
-    fn unmount(self) -> Result<(), Error> {
+    pub(super) fn unmount(self) -> Result<(), Error> {
         umount2(TemporaryFiles::PATH, MntFlags::MNT_DETACH)
             .map_err(Error::system("failed to unmount a tmpfs in the sandbox"))
     }
@@ -66,7 +66,7 @@ pub(super) fn set_names(names: &HostNames) -> Result<(), Error> {
     let switch = nsswitch(&std::fs::read_to_string("/etc/nsswitch.conf").unwrap_or_default());
     let files = TemporaryFiles::mount()?;
     let replaced = replace("/etc/hosts", &hosts)
-        .and_then(|()| replace("/etc/resolv.conf", RESOLV_CONF))
+        .and_then(|()| replace("/etc/resolv.conf", &names.resolv_conf()))
         .and_then(|()| replace("/etc/nsswitch.conf", &switch));
     files.unmount()?;
     replaced
@@ -86,8 +86,9 @@ fn replace(path: &str, text: &str) -> Result<(), Error> {
 
 // Resolution of host names inside a sandbox: files that replace the machine's own.
 //
-// No name server is reachable inside, and some resolvers ask a daemon outside through a socket in the file system (systemd-resolved,
-// nscd), whose answers would lead nowhere. So names come from a hosts file alone.
+// No name server of the machine's is reachable inside, and some resolvers ask a daemon outside through a socket in the file system
+// (systemd-resolved, nscd), whose answers would lead nowhere. So names come from a hosts file, and from a name server inside if
+// there is one.
 //
 // Source: hosts(5), resolv.conf(5), nsswitch.conf(5).
 
@@ -95,6 +96,7 @@ fn replace(path: &str, text: &str) -> Result<(), Error> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostNames {
     entries: Vec<(String, IpAddr)>,
+    resolver: Option<IpAddr>,
 }
 
 impl HostNames {
@@ -103,6 +105,21 @@ impl HostNames {
     pub fn with(mut self, name: impl Into<String>, address: impl Into<IpAddr>) -> HostNames {
         self.entries.push((name.into(), address.into()));
         self
+    }
+
+    /// Has a name server asked for all other names.
+    #[must_use]
+    pub fn asking(mut self, resolver: impl Into<IpAddr>) -> HostNames {
+        self.resolver = Some(resolver.into());
+        self
+    }
+
+    /// The text of `/etc/resolv.conf`; without a name server, queries fail at once.
+    pub(super) fn resolv_conf(&self) -> String {
+        match self.resolver {
+            None => NO_RESOLVER.to_owned(),
+            Some(resolver) => format!("nameserver {resolver}\n"),
+        }
     }
 
     /// The text of `/etc/hosts` on a machine called `hostname`, which must know itself.
@@ -116,9 +133,8 @@ impl HostNames {
     }
 }
 
-/// The text of `/etc/resolv.conf`: queries to a name server fail at once.
-pub(super) const RESOLV_CONF: &str =
-    "# There is no name server inside.\noptions timeout:1 attempts:1\n";
+/// The text of `/etc/resolv.conf` without a name server.
+const NO_RESOLVER: &str = "# There is no name server inside.\noptions timeout:1 attempts:1\n";
 
 /// The text of `/etc/nsswitch.conf` with host names from the hosts file; the rest is unchanged.
 pub(super) fn nsswitch(machine: &str) -> String {
@@ -239,6 +255,14 @@ mod tests {
             names.hosts("box"),
             "127.0.0.1 localhost box\n::1 localhost box\n10.0.0.2 server.farlink\nfd00::2 server.farlink\n"
         );
+    }
+
+    #[test]
+    fn a_name_server_is_asked_if_there_is_one() {
+        let names = HostNames::default();
+        assert!(names.resolv_conf().contains("no name server"));
+        let asking = names.asking(Ipv4Addr::new(10, 0, 0, 2));
+        assert_eq!(asking.resolv_conf(), "nameserver 10.0.0.2\n");
     }
 
     #[test]

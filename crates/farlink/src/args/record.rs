@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use clap::{Args, Subcommand, ValueHint};
 
 #[derive(Args)]
@@ -25,6 +27,14 @@ pub struct Record {
     /// Accept every certificate.
     #[arg(long)]
     pub insecure: bool,
+
+    /// Accept certificates with this public key: the SHA-256 of its SubjectPublicKeyInfo as base64. Repeatable.
+    #[arg(long, value_name = "HASH", value_hint = ValueHint::Other)]
+    pub accept_key: Vec<KeyHash>,
+
+    /// Speak HTTP/3 with this host from the first request on. Repeatable.
+    #[arg(long = "h3", value_name = "NAME", value_hint = ValueHint::Hostname)]
+    pub h3_hosts: Vec<String>,
 
     /// Keep the values of cookies and authorization fields (default: replaced by as many `x`).
     #[arg(long)]
@@ -58,6 +68,8 @@ impl Record {
             output: None,
             connect_to: Vec::new(),
             insecure: false,
+            accept_key: Vec::new(),
+            h3_hosts: Vec::new(),
             keep_credentials: false,
             settle: SETTLE,
             timeout: TIMEOUT,
@@ -86,6 +98,23 @@ impl FromStr for ConnectTo {
             true => Ok(ConnectTo { name: name.to_owned(), address }),
             false => Err(format!("`{name}` is not a host's name; {FORM}")),
         }
+    }
+}
+
+/// The SHA-256 of a public key.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyHash(pub [u8; 32]);
+
+impl FromStr for KeyHash {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<KeyHash, String> {
+        let decoded = STANDARD.decode(text).ok().and_then(|bytes| bytes.try_into().ok());
+        decoded.map(KeyHash).ok_or_else(|| {
+            "write 32 bytes as base64, as `openssl pkey -pubin -outform DER | openssl dgst -sha256 -binary | base64` \
+             prints"
+                .to_owned()
+        })
     }
 }
 

@@ -2,14 +2,12 @@
 
 use std::path::Path;
 
-use ::archive::wacz::ArchivedLoad;
 use ::archive::{Exchange, RecordedResponse};
 
-use super::output;
+use super::{output, recording};
 use crate::args::Archive;
 use crate::failure::{CliError, ExitCode};
 use crate::show::table::Table;
-use crate::show::terminal::wrapped;
 use crate::show::units::{bytes, span};
 
 pub fn run(command: &Archive) -> Result<ExitCode, CliError> {
@@ -19,29 +17,8 @@ pub fn run(command: &Archive) -> Result<ExitCode, CliError> {
     }
 }
 
-fn open(path: &Path) -> Result<ArchivedLoad, CliError> {
-    let shown = path.display();
-    let file =
-        std::fs::read(path).map_err(|error| CliError::bad_input(format!("{shown}: {error}")))?;
-    if !::archive::is_archive(&file) {
-        let message = format!("{shown}: neither a WACZ nor a WARC file");
-        return Err(CliError::bad_input(message)
-            .hint("`farlink record URL -o FILE.wacz` writes one".to_owned()));
-    }
-    let archived = ::archive::parse(&file);
-    let archived = archived.map_err(|error| CliError::bad_input(format!("{shown}: {error}")))?;
-    if let Some(damage) = &archived.damage {
-        let warning = format!("warning: {shown}: only a part could be read: {damage}");
-        anstream::eprintln!("{}", wrapped(&warning));
-    }
-    for (kind, count) in &archived.skipped {
-        anstream::eprintln!("note: {count} records skipped: {kind}");
-    }
-    Ok(archived)
-}
-
 fn list(file: &Path) -> Result<ExitCode, CliError> {
-    let load = open(file)?.load;
+    let load = recording::open(file)?.load;
     let mut table =
         Table::new(&["start", "time", "status", "protocol", "transferred", "body", "type", "url"]);
     table.left(7);
@@ -75,7 +52,7 @@ fn named(exchange: &Exchange) -> String {
 }
 
 fn print_body(file: &Path, url: &str) -> Result<ExitCode, CliError> {
-    let load = open(file)?.load;
+    let load = recording::open(file)?.load;
     let wanted = load.exchanges.iter().find(|exchange| exchange.request.url == url);
     let Some(exchange) = wanted else {
         let urls = load.exchanges.iter().map(|exchange| exchange.request.url.as_str());

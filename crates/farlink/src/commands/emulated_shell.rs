@@ -9,6 +9,7 @@
 mod account;
 pub mod inside;
 mod live;
+mod replay;
 mod screen;
 mod server;
 mod signals;
@@ -33,10 +34,13 @@ use crate::failure::CliError;
 
 use self::signals::{SandboxWatch, ShellSignals};
 
+pub use self::replay::{H3_VARIABLE, KEY_VARIABLE, ShellReplayServer};
+
 /// Carries out `farlink shell`; returns the command's exit code.
 pub fn run(args: &Shell) -> Result<process::ExitCode, CliError> {
     networks(args)?;
     check_command(&args.command)?;
+    ShellReplayServer::open(&args.replay)?;
     let signals = ShellSignals::take()?;
     let code = match args.command.is_empty() {
         true => live::run(args, signals)?,

@@ -8,7 +8,7 @@ mod workers;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use anstream::eprintln;
 use proxy::config::{self, ConfigError, File, ProxyConfig, Trust};
@@ -19,6 +19,7 @@ use tls::{Authorities, PublicClient};
 use self::stores::CacheStores;
 use self::workers::ListenPorts;
 use self::workers::Workers;
+use super::since_1970;
 use super::{cores, output};
 use crate::args::Proxy;
 use crate::failure::{CliError, ExitCode};
@@ -217,9 +218,4 @@ fn check(path: &Path) -> Result<ExitCode, CliError> {
 fn refused(error: ConfigError) -> CliError {
     let remedy = error.remedy.clone();
     CliError::bad_input(error).hint(remedy)
-}
-
-#[expect(clippy::disallowed_methods, reason = "a proxy in production has the machine's date")]
-fn since_1970() -> Duration {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
 }

@@ -13,8 +13,9 @@ use chromium::{CaptureSettings, ChromiumError, ChromiumSandbox, Launch, OtherNam
 use rustix::process::getuid;
 use tempfile::TempDir;
 
+use super::emulated_shell::{H3_VARIABLE, KEY_VARIABLE};
 use super::{chromium, files};
-use crate::args::Record;
+use crate::args::{KeyHash, Record};
 use crate::failure::{CliError, ExitCode};
 use crate::show::units::{bytes, counted, span};
 
@@ -91,9 +92,9 @@ fn record(args: &Record) -> Result<RecordedLoad, CliError> {
         hosts: args.connect_to.iter().map(|it| (it.name.clone(), it.address)).collect(),
         other_names: OtherNames::Resolved,
         proxy: None,
-        trusted_keys: Vec::new(),
+        trusted_keys: args.accept_key.iter().map(|key| key.0).chain(replay_key()).collect(),
         trusts_all: args.insecure,
-        quic_hosts: Vec::new(),
+        quic_hosts: args.h3_hosts.iter().cloned().chain(replay_h3_hosts()).collect(),
         sandbox: if args.no_sandbox { ChromiumSandbox::None } else { ChromiumSandbox::Own },
         addresses: false,
     };
@@ -117,6 +118,19 @@ fn record(args: &Record) -> Result<RecordedLoad, CliError> {
         redact::credentials(&mut load);
     }
     Ok(load)
+}
+
+/// The key of a replay's servers, where `farlink shell --replay` runs this.
+fn replay_key() -> Option<[u8; 32]> {
+    let text = std::env::var_os(KEY_VARIABLE)?.into_string().ok()?;
+    text.parse::<KeyHash>().ok().map(|key| key.0)
+}
+
+/// Hosts of a replay that speak HTTP/3.
+fn replay_h3_hosts() -> Vec<String> {
+    let text = std::env::var_os(H3_VARIABLE).and_then(|text| text.into_string().ok());
+    let names = text.iter().flat_map(|text| text.split(','));
+    names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 /// A directory for the profile, which belongs to the user of the browser.

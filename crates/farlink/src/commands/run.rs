@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use scenario::Plan;
@@ -203,9 +203,7 @@ pub(super) fn facts(experiment: Option<&str>, workers: usize) -> RunFacts {
 
 /// The date and time, as RFC 3339 writes them.
 pub(super) fn now() -> String {
-    #[expect(clippy::disallowed_methods, reason = "the command line says when a run was")]
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    rfc3339(since)
+    rfc3339(super::since_1970())
 }
 
 fn rfc3339(since_1970: Duration) -> String {

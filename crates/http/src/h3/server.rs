@@ -64,7 +64,8 @@ impl Acceptor {
         Ok(Acceptor::of(tls::operators_quic_config(chain, key)?, settings))
     }
 
-    fn of(config: rustls::ServerConfig, settings: settings::Server) -> Acceptor {
+    /// A server with this configuration of TLS, which speaks HTTP/3 alone.
+    pub fn of(config: rustls::ServerConfig, settings: settings::Server) -> Acceptor {
         let crypto = QuicServerConfig::try_from(config)
             .expect("our providers have the suite of QUIC's first packets");
         Acceptor { crypto: Arc::new(crypto), settings: Arc::new(settings) }

@@ -16,8 +16,10 @@ use emu::{
 use net::Network;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde_json::json;
 
 use super::account::{self, LogFile};
+use super::replay::ShellReplayServer;
 use super::server::FarSideServer;
 use super::{code_of, networks};
 use crate::args::{HostLoopback, Shell};
@@ -36,9 +38,16 @@ pub fn command() -> Command {
 /// Runs it; the exit code is the command's.
 pub fn run(args: &Shell) -> Result<process::ExitCode, CliError> {
     let supervisor = Supervisor::enter().map_err(CliError::machine)?;
-    supervisor.set_names(&names()).map_err(CliError::machine)?;
+    let replay = ShellReplayServer::open(&args.replay)?;
+    let names = replay.as_ref().map_or_else(names, |replay| replay.names(names()));
+    supervisor.set_names(&names).map_err(CliError::machine)?;
+    let trust = replay.as_ref().map(|replay| replay.trust(&supervisor)).transpose()?;
     let log = args.log.as_deref().map(LogFile::create).transpose()?;
     let topology = chain(&networks(args)?);
+    let topology = match &replay {
+        Some(replay) => replay.topology(topology),
+        None => topology,
+    };
     let wire = crate::commands::wire()?;
     let testbed =
         Testbed::build(TestbedConfig { mtu: topology.mtu(), wire, ..TestbedConfig::default() })
@@ -51,7 +60,11 @@ pub fn run(args: &Shell) -> Result<process::ExitCode, CliError> {
     }
     let server =
         args.server.as_deref().map(|text| FarSideServer::start(&testbed, text)).transpose()?;
+    let replay = replay.map(|replay| replay.start(&testbed)).transpose()?;
     let mut command = super::prepare(&args.command, &args.network);
+    if let Some(trust) = trust {
+        trust.set(&mut command);
+    }
     if args.command.is_empty() {
         take_terminal(&mut command);
         let channel = supervisor.channel().try_clone().map_err(CliError::machine)?;
@@ -71,8 +84,15 @@ pub fn run(args: &Shell) -> Result<process::ExitCode, CliError> {
     };
     let account = carrier.stop()?;
     tell(&account.snapshot);
+    if let Some(replay) = &replay {
+        replay.tell();
+    }
     if let Some(log) = log {
-        log.write(&account::json(args, &account.snapshot, &account.drops))?;
+        let mut account = account::json(args, &account.snapshot, &account.drops);
+        if let Some(replay) = &replay {
+            account["replay"] = json!(replay.journal());
+        }
+        log.write(&account)?;
     }
     Ok(process::ExitCode::from(code_of(status)))
 }

@@ -1,0 +1,112 @@
+//! Options of `farlink replay`, and those of replays in `farlink shell`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+use replay::ReplayProtocol;
+
+#[derive(Args)]
+pub struct Replay {
+    /// Recording to replay: .wacz, .warc, .warc.gz, or a HAR file with bodies.
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub recording: PathBuf,
+
+    /// Network, as for `load --network`. Repeat to chain several, the first next to the browser.
+    #[arg(long, required = true, value_name = "NETWORK")]
+    pub network: Vec<String>,
+
+    /// Protocols of the servers, separated by commas: recorded, h1, h2, h3, spdy. Chromium does not speak SPDY.
+    #[arg(long, value_delimiter = ',', default_value = "h1,h2,h3", value_name = "PROTOCOL")]
+    pub protocol: Vec<ReplayProtocol>,
+
+    #[command(flatten)]
+    pub how: ReplayOptions,
+
+    /// Loads with each protocol.
+    #[arg(short = 'n', long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repetitions: u32,
+
+    /// Seed of random losses and jitter in the first load; later ones count up.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+
+    /// Seconds until a load that does not end is stopped.
+    #[arg(long, default_value_t = 60, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub timeout: u64,
+
+    /// Write every load as JSON: its times, what was asked for and not recorded, and what each link delivered.
+    #[arg(long, value_name = "OUT.json", value_hint = ValueHint::FilePath)]
+    pub proof: Option<PathBuf>,
+
+    /// Run Chromium without its sandbox, and as root if farlink is: for pages that you trust.
+    #[arg(long)]
+    pub no_sandbox: bool,
+}
+
+/// How a recording is replayed.
+#[derive(Args, Clone, Copy)]
+pub struct ReplayOptions {
+    /// Time that servers take for an answer: as fitted to the recording, or none.
+    #[arg(long, value_enum, default_value_t = ReplayThink::Recorded)]
+    pub think: ReplayThink,
+
+    /// Distances of servers beyond the network: as fitted to the recording, or all equal.
+    #[arg(long, value_enum, default_value_t = ReplayOrigins::Recorded)]
+    pub origins: ReplayOrigins,
+
+    /// Names of the recording: looked up over the network, or known beforehand.
+    #[arg(long, value_enum, default_value_t = ReplayNames::Dns)]
+    pub names: ReplayNames,
+
+    /// Fix Math.random and the date in documents, so that pages ask for the URLs of the recording.
+    #[arg(long)]
+    pub deterministic: bool,
+}
+
+/// Time that replayed servers take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReplayThink {
+    /// Fitted to the recording.
+    Recorded,
+    /// None.
+    None,
+}
+
+/// Distances of replayed servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReplayOrigins {
+    /// Fitted to the recording.
+    Recorded,
+    /// All equal.
+    Equal,
+}
+
+/// Resolution of replayed names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReplayNames {
+    /// By a name server beyond the network.
+    Dns,
+    /// By a hosts file.
+    Hosts,
+}
+
+/// Options of `farlink shell --replay`.
+#[derive(Args, Clone)]
+pub struct ShellReplay {
+    /// Serve the hosts of a recording at the far side, under their names: .wacz, .warc, .warc.gz, or a HAR file with bodies.
+    #[arg(long = "replay", value_name = "RECORDING", value_hint = ValueHint::FilePath, help_heading = "Replay")]
+    pub recording: Option<PathBuf>,
+
+    /// Protocol of the replayed servers: recorded, h1, h2, h3 or spdy.
+    #[arg(
+        long = "replay-protocol",
+        value_name = "PROTOCOL",
+        default_value = "recorded",
+        requires = "recording",
+        help_heading = "Replay"
+    )]
+    pub protocol: ReplayProtocol,
+
+    #[command(flatten, next_help_heading = "Replay")]
+    pub how: ReplayOptions,
+}

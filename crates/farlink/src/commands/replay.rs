@@ -1,0 +1,309 @@
+//! `farlink replay`: loads of a recorded page with Chromium over an emulated network, from its own responses.
+//!
+//! Each load is `farlink record` inside `farlink shell --replay`: a recording of the replay. So it has times of its own, and
+//! bodies to be compared with those of the first recording.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use archive::{Exchange, RecordedLoad};
+use net::Network;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::emulated_shell::ShellReplayServer;
+use super::{files, interrupt, output, recording};
+use crate::args::{Replay, ShellReplay};
+use crate::failure::{CliError, ExitCode};
+use crate::show::table::Table;
+use crate::show::units::{counted, span};
+
+/// Version of the JSON format.
+const FORMAT: u32 = 1;
+
+/// Carries out `farlink replay`.
+pub fn run(args: &Replay) -> Result<ExitCode, CliError> {
+    for network in &args.network {
+        Network::parse(network).map_err(CliError::bad_input)?;
+    }
+    if args.protocol.contains(&::replay::ReplayProtocol::Spdy) {
+        let hint = "`farlink shell --replay-protocol spdy` serves it to other clients; `farlink load` simulates it";
+        return Err(CliError::bad_input(
+            "--protocol spdy: Chromium has not spoken SPDY since 2016",
+        )
+        .hint(hint.to_owned()));
+    }
+    if let Some(path) = &args.proof {
+        files::check_place(path)?;
+    }
+    let recorded = recording::open(&args.recording)?.load;
+    // Refuses what cannot be replayed, and fits the recording once for all loads.
+    ShellReplayServer::open(&shell(args, args.protocol[0]))?;
+    super::chromium().map_err(CliError::machine)?;
+    let cancel = interrupt::flag()?;
+    let mut loads = Vec::new();
+    for repetition in 0..args.repetitions {
+        for protocol in &args.protocol {
+            let name = protocol.name();
+            anstream::eprintln!(
+                "replaying {} over {name}, {} of {}",
+                recorded.url,
+                repetition + 1,
+                args.repetitions
+            );
+            match load(args, &recorded.url, *protocol, repetition)? {
+                Some(load) => loads.push(load),
+                None => break,
+            }
+        }
+        if is_cancelled(&cancel) {
+            break;
+        }
+    }
+    print(args, &recorded, &loads)?;
+    if let Some(path) = &args.proof {
+        let proof = proof(args, &recorded, &loads);
+        files::write_whole(path, format!("{proof:#}\n").as_bytes())?;
+    }
+    Ok(if is_cancelled(&cancel) { ExitCode::Interrupted } else { ExitCode::Success })
+}
+
+fn is_cancelled(cancel: &AtomicBool) -> bool {
+    cancel.load(Ordering::Relaxed)
+}
+
+fn shell(args: &Replay, protocol: ::replay::ReplayProtocol) -> ShellReplay {
+    ShellReplay { recording: Some(args.recording.clone()), protocol, how: args.how }
+}
+
+/// One load of the replay.
+struct ReplayedLoad {
+    protocol: ::replay::ReplayProtocol,
+    load: RecordedLoad,
+    /// The account of `farlink shell`.
+    account: Value,
+}
+
+/// Runs one load; `None` if it was interrupted.
+fn load(
+    args: &Replay,
+    url: &str,
+    protocol: ::replay::ReplayProtocol,
+    repetition: u32,
+) -> Result<Option<ReplayedLoad>, CliError> {
+    let folder = tempfile::Builder::new().prefix("farlink-replay-").tempdir();
+    let folder: TempDir = folder.map_err(CliError::machine)?;
+    let (file, account) = (folder.path().join("load.wacz"), folder.path().join("account.json"));
+    let program = std::env::current_exe().map_err(CliError::machine)?;
+    let mut command = Command::new(&program);
+    command.arg("shell");
+    for network in &args.network {
+        command.args(["--network", network]);
+    }
+    let seed = args.seed.wrapping_add(repetition.into());
+    command.args(["--seed", &seed.to_string()]).arg("--log").arg(&account);
+    command.arg("--replay").arg(&args.recording).args(["--replay-protocol", protocol.name()]);
+    command.args(options(args));
+    command.arg("--").arg(&program).args(["record", url, "--keep-credentials"]);
+    command.args(["--timeout", &args.timeout.to_string()]).arg("--output").arg(&file);
+    if args.no_sandbox {
+        command.arg("--no-sandbox");
+    }
+    let ended = command.stdin(Stdio::null()).output().map_err(CliError::machine)?;
+    match ended.status.code() {
+        Some(0) => {}
+        // Signals reach the whole group of a terminal.
+        Some(130) => return Ok(None),
+        _ => {
+            let words = String::from_utf8_lossy(&ended.stderr);
+            return Err(CliError::machine(format!("the load failed:\n{}", words.trim_end())));
+        }
+    }
+    let text = std::fs::read(&account).map_err(CliError::machine)?;
+    let account = serde_json::from_slice(&text).map_err(CliError::machine)?;
+    Ok(Some(ReplayedLoad { protocol, load: read_load(&file)?, account }))
+}
+
+/// The options of the replay, as `farlink shell` takes them.
+fn options(args: &Replay) -> Vec<String> {
+    use clap::ValueEnum;
+    let name = |value: Option<clap::builder::PossibleValue>| {
+        value.map(|value| value.get_name().to_owned()).unwrap_or_default()
+    };
+    let how = &args.how;
+    let mut options = vec![
+        "--think".to_owned(),
+        name(how.think.to_possible_value()),
+        "--origins".to_owned(),
+        name(how.origins.to_possible_value()),
+        "--names".to_owned(),
+        name(how.names.to_possible_value()),
+    ];
+    if how.deterministic {
+        options.push("--deterministic".to_owned());
+    }
+    options
+}
+
+fn read_load(path: &Path) -> Result<RecordedLoad, CliError> {
+    let file = std::fs::read(path).map_err(CliError::machine)?;
+    Ok(archive::read(&file).map_err(CliError::machine)?.load)
+}
+
+/// Comparison of a load with the recording.
+struct LoadComparison {
+    requests: usize,
+    connections: usize,
+    /// Responses with a body that the recording has, too, under the same method and URL.
+    compared: usize,
+    /// Those with the same body.
+    identical: usize,
+}
+
+impl LoadComparison {
+    fn of(recorded: &RecordedLoad, load: &RecordedLoad) -> LoadComparison {
+        let mut comparison = LoadComparison {
+            requests: 0,
+            connections: connections(load),
+            compared: 0,
+            identical: 0,
+        };
+        for exchange in load.exchanges.iter().filter(|exchange| !exchange.from_cache) {
+            comparison.requests += 1;
+            let Some(own) = body(exchange) else { continue };
+            let same = recorded.exchanges.iter().filter(|other| is_same_request(exchange, other));
+            let bodies: Vec<&[u8]> = same.filter_map(body).collect();
+            if !bodies.is_empty() {
+                comparison.compared += 1;
+                comparison.identical += usize::from(bodies.contains(&own));
+            }
+        }
+        comparison
+    }
+}
+
+fn body(exchange: &Exchange) -> Option<&[u8]> {
+    exchange.response.as_ref()?.body.as_deref()
+}
+
+fn is_same_request(one: &Exchange, other: &Exchange) -> bool {
+    one.request.method == other.request.method && one.request.url == other.request.url
+}
+
+fn connections(load: &RecordedLoad) -> usize {
+    let used = load.exchanges.iter().filter(|exchange| !exchange.from_cache);
+    used.filter_map(|exchange| exchange.connection).collect::<BTreeSet<_>>().len()
+}
+
+fn print(args: &Replay, recorded: &RecordedLoad, loads: &[ReplayedLoad]) -> Result<(), CliError> {
+    let mut table = Table::new(&[
+        "protocol",
+        "load time",
+        "from",
+        "to",
+        "first paint",
+        "requests",
+        "connections",
+        "missing",
+        "similar",
+        "same bodies",
+    ]);
+    table.left(0);
+    for protocol in &args.protocol {
+        let of: Vec<&ReplayedLoad> =
+            loads.iter().filter(|load| load.protocol == *protocol).collect();
+        let Some(last) = of.last() else { continue };
+        let times = sorted(of.iter().filter_map(|load| nanos(load.load.loaded)).collect());
+        let paints =
+            sorted(of.iter().filter_map(|load| nanos(load.load.first_contentful_paint)).collect());
+        let shown =
+            |nanos: Option<&u64>| nanos.map_or_else(|| "-".to_owned(), |nanos| span(*nanos));
+        let comparison = LoadComparison::of(recorded, &last.load);
+        let most = |name: &str| of.iter().map(|load| count(load, name)).max().unwrap_or_default();
+        table.row([
+            protocol.name().to_owned(),
+            shown(median(&times)),
+            shown(times.first()),
+            shown(times.last()),
+            shown(median(&paints)),
+            comparison.requests.to_string(),
+            comparison.connections.to_string(),
+            most("missing").to_string(),
+            most("inexact").to_string(),
+            format!("{} of {}", comparison.identical, comparison.compared),
+        ]);
+    }
+    output::line(format!(
+        "{} over {}, medians of {} in {}\n",
+        recorded.url,
+        args.network.join(" + "),
+        counted(args.repetitions as usize, "load"),
+        loads.first().map_or("Chromium", |load| load.load.browser.as_str()),
+    ))?;
+    output::line(table)?;
+    for load in loads {
+        let account = &load.account;
+        if account["valid"] == json!(false) {
+            anstream::eprintln!(
+                "warning: a load over {} is invalid: {}",
+                load.protocol,
+                account["invalid_because"].as_str().unwrap_or_default()
+            );
+        }
+    }
+    let mut told = BTreeSet::new();
+    for load in loads {
+        for entry in load.account["replay"]["listed"].as_array().into_iter().flatten() {
+            let what = |name: &str| entry[name].as_str().unwrap_or_default().to_owned();
+            if told.insert((what("outcome"), what("request"))) {
+                anstream::eprintln!("note: {}: {}", what("outcome"), what("request"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn count(load: &ReplayedLoad, name: &str) -> u64 {
+    load.account["replay"][name].as_u64().unwrap_or_default()
+}
+
+fn nanos(span: Option<std::time::Duration>) -> Option<u64> {
+    span.map(|span| span.as_nanos() as u64)
+}
+
+fn sorted(mut values: Vec<u64>) -> Vec<u64> {
+    values.sort_unstable();
+    values
+}
+
+fn median(sorted: &[u64]) -> Option<&u64> {
+    sorted.get(sorted.len().saturating_sub(1) / 2)
+}
+
+fn proof(args: &Replay, recorded: &RecordedLoad, loads: &[ReplayedLoad]) -> Value {
+    let load = |load: &ReplayedLoad| {
+        let comparison = LoadComparison::of(recorded, &load.load);
+        json!({
+            "protocol": load.protocol.name(),
+            "loaded_ns": nanos(load.load.loaded),
+            "first_contentful_paint_ns": nanos(load.load.first_contentful_paint),
+            "largest_contentful_paint_ns": nanos(load.load.largest_contentful_paint),
+            "requests": comparison.requests,
+            "connections": comparison.connections,
+            "compared_bodies": comparison.compared,
+            "identical_bodies": comparison.identical,
+            "account": load.account,
+        })
+    };
+    json!({
+        "format": FORMAT,
+        "farlink": env!("CARGO_PKG_VERSION"),
+        "recording": args.recording.display().to_string(),
+        "url": recorded.url,
+        "networks": args.network,
+        "recorded": {"requests": recorded.exchanges.len(), "connections": connections(recorded)},
+        "loads": loads.iter().map(load).collect::<Vec<_>>(),
+    })
+}
