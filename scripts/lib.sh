@@ -37,6 +37,7 @@ stage() {
   failed=$?
   set -e
   [ "$failed" = 0 ] || { printf '== %s FAILED after %s s\n' "$name" $((SECONDS - begin)); exit 1; }
+  printf '== %s took %s s\n' "$name" $((SECONDS - begin))
   stages+=("$(printf '%5s s  %s' $((SECONDS - begin)) "$name")")
 }
 
