@@ -25,6 +25,7 @@ unknown = set(wanted) - {page["name"] for page in corpus["page"]}
 if unknown:
     sys.exit(f"error: no page {', '.join(sorted(unknown))}; there are {', '.join(page['name'] for page in corpus['page'])}")
 packages = folder / "packages"
+repository = pathlib.Path(__file__).resolve().parents[2]
 
 
 def run(*command, **options):
@@ -101,7 +102,7 @@ def lay_out(page, root):
     for host, paths in page.get("serve", {}).items():
         for path, source in paths.items():
             package, _, inner = source.partition("/")
-            source = fetch(package) / inner
+            source = (repository if package == "." else fetch(package)) / inner
             target = root / host / path.strip("/")
             if source.is_dir():
                 shutil.copytree(source, target, dirs_exist_ok=True)

@@ -95,7 +95,8 @@ live() {
 
 # replayed PROTOCOL SEED FILE RECORDING: a load of its replay.
 replayed() {
-  "$farlink" shell --network "$network" --seed "$2" --replay "$4" --replay-protocol "$1" --think none --origins equal --names hosts --log "$3.json" -- \
+  # Caddy's QUIC begins with 32 packets (quic-go's congestion.initialCongestionWindow).
+  "$farlink" shell --network "$network" --seed "$2" --quic-window 32 --replay "$4" --replay-protocol "$1" --think none --origins equal --names hosts --log "$3.json" -- \
     "$farlink" record https://www.shop.test/ -o "$3" >"$site/said" 2>&1 || { cat "$site/said" >&2; die "the replay over $1 failed"; }
 }
 

@@ -194,7 +194,9 @@ fn an_archive_holds_the_same_page() {
         assert!(ran.err.contains(expected), "{arguments}: {}", ran.err);
     }
     desk.put("a.txt", "hello");
-    assert!(desk.farlink("archive ls a.txt").err.contains("neither a WACZ nor a WARC nor a HAR file"));
+    assert!(
+        desk.farlink("archive ls a.txt").err.contains("neither a WACZ nor a WARC nor a HAR file")
+    );
 }
 
 #[test]

@@ -32,9 +32,14 @@ pub struct ReplaySettings {
     pub think: Vec<Duration>,
     /// True if documents get a script that fixes chance and date.
     pub is_deterministic: bool,
+    /// Initial window of HTTP/3's servers in packets; `None`: quinn's ten.
+    pub quic_window_packets: Option<u32>,
     /// The date, since 1970.
     pub now: Duration,
 }
+
+/// A packet as quinn counts it for the initial window (RFC 9000 section 14.1).
+const PACKET_BYTES: u64 = 1_200;
 
 /// A replay that cannot be.
 #[derive(Debug, Error)]
@@ -59,6 +64,7 @@ pub struct Replay {
     replies: Vec<Option<Reply>>,
     requests: RecordedRequests,
     think: Vec<Duration>,
+    h3: h3::settings::Server,
     authority: String,
     issuer: Issuer,
     certificates: BTreeMap<IpAddr, HostCertificates>,
@@ -94,6 +100,7 @@ impl Replay {
         Ok(Replay {
             requests: RecordedRequests::of(&load.exchanges),
             think: settings.think,
+            h3: h3_settings(settings.quic_window_packets),
             journal: Arc::default(),
             authority: certificate,
             site,
@@ -172,11 +179,19 @@ impl Replay {
             acceptor.tls = Some(certificates.server(&self.issuer, protocols).expect(ours));
             if has_h3 {
                 let config = certificates.quic_config(&self.issuer).expect(ours);
-                udp = UdpPort::H3(h3::Acceptor::of(config, h3::settings::Server::default()));
+                udp = UdpPort::H3(h3::Acceptor::of(config, self.h3.clone()));
             }
         }
         Listen { address, acceptor, udp }
     }
+}
+
+fn h3_settings(window_packets: Option<u32>) -> h3::settings::Server {
+    let mut settings = h3::settings::Server::default();
+    if let Some(packets) = window_packets {
+        settings.transport.initial_window_bytes = u64::from(packets) * PACKET_BYTES;
+    }
+    settings
 }
 
 /// A replay whose ports are open.

@@ -58,6 +58,10 @@ pub struct ReplayOptions {
     #[arg(long, value_enum, default_value_t = ReplayNames::Dns)]
     pub names: ReplayNames,
 
+    /// Initial window of HTTP/3's servers in packets: 10 as in RFC 9002; some servers begin with 32.
+    #[arg(long, default_value_t = 10, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub quic_window: u32,
+
     /// Fix Math.random and the date in documents, so that pages ask for the URLs of the recording.
     #[arg(long)]
     pub deterministic: bool,

@@ -141,6 +141,7 @@ fn options(args: &Replay) -> Vec<String> {
         "--names".to_owned(),
         name(how.names.to_possible_value()),
     ];
+    options.extend(["--quic-window".to_owned(), how.quic_window.to_string()]);
     if how.deterministic {
         options.push("--deterministic".to_owned());
     }

@@ -59,6 +59,7 @@ impl ShellReplayServer {
             protocol: args.protocol,
             think,
             is_deterministic: args.how.deterministic,
+            quic_window_packets: Some(args.how.quic_window),
             now: since_1970(),
         };
         let replay = Replay::new(&load, settings)
