@@ -55,6 +55,8 @@ impl RecordedMatch {
 /// Difference between a request and the recorded one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RequestDifference {
+    /// `http:` in place of `https:`, or the other way round: browsers upgrade requests of secure pages.
+    Scheme,
     /// Its body.
     Body,
     /// The range that it asks for.
@@ -68,6 +70,7 @@ pub enum RequestDifference {
 impl fmt::Display for RequestDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            RequestDifference::Scheme => "other scheme",
             RequestDifference::Body => "other body",
             RequestDifference::Range => "other range",
             RequestDifference::Query => "other query",
@@ -129,8 +132,17 @@ impl RecordedRequests {
         let Some(place) = RequestPlace::new(asked.method, asked.url) else {
             return RecordedMatch::Missing;
         };
-        let found = self.on_path(&place, asked).or_else(|| self.on_pattern(&place, asked));
-        let Some((at, difference)) = found else { return RecordedMatch::Missing };
+        let find = |place: &RequestPlace| {
+            self.on_path(place, asked).or_else(|| self.on_pattern(place, asked))
+        };
+        let by_other_scheme = || {
+            let place = RequestPlace::new(asked.method, &other_scheme(asked.url)?)?;
+            let (at, difference) = find(&place)?;
+            Some((at, difference.or(Some(RequestDifference::Scheme))))
+        };
+        let Some((at, difference)) = find(&place).or_else(by_other_scheme) else {
+            return RecordedMatch::Missing;
+        };
         self.requests[at].answers += 1;
         let exchange = self.requests[at].exchange;
         difference.map_or(RecordedMatch::Exact(exchange), |difference| {
@@ -219,6 +231,14 @@ impl RequestPlace {
         let path = format!("{method} {origin}{}", url.path());
         Some(RequestPlace { path, pattern, query: url.query().unwrap_or_default().to_owned() })
     }
+}
+
+/// The URL with the other scheme; `None` if it names a port.
+fn other_scheme(url: &str) -> Option<String> {
+    let mut url = Url::parse(url).ok().filter(|url| url.port().is_none())?;
+    let other = if url.scheme() == "https" { "http" } else { "https" };
+    url.set_scheme(other).ok()?;
+    Some(url.into())
 }
 
 /// The path with `*` for each token: a run of digits, or hexadecimal digits with at least one decimal one.
@@ -325,6 +345,15 @@ mod tests {
             recording.find(asked("POST", "https://a.test/x?q=1", "")),
             RecordedMatch::Missing
         );
+    }
+
+    #[test]
+    fn upgraded_requests_are_survived_and_told() {
+        let mut recording = gets(&["http://a.test/x?_=1", "http://a.test:8080/y"]);
+        let inexact = |difference| RecordedMatch::Inexact(0, difference);
+        finds(&mut recording, "https://a.test/x?_=1", inexact(RequestDifference::Scheme));
+        finds(&mut recording, "https://a.test/x?_=2", inexact(RequestDifference::Query));
+        finds(&mut recording, "https://a.test:8080/y", RecordedMatch::Missing);
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub struct JournalEntry {
 pub enum RequestOutcome {
     /// It was recorded.
     Exact,
+    /// It was recorded over TLS and now came in the clear, or the other way round.
+    OtherScheme,
     /// A similar one was recorded, with another body.
     OtherBody,
     /// A similar one was recorded, with another range.
@@ -63,6 +65,7 @@ impl RequestOutcome {
     /// That of an inexact match.
     pub(crate) fn differs(difference: RequestDifference) -> RequestOutcome {
         match difference {
+            RequestDifference::Scheme => RequestOutcome::OtherScheme,
             RequestDifference::Body => RequestOutcome::OtherBody,
             RequestDifference::Range => RequestOutcome::OtherRange,
             RequestDifference::Query => RequestOutcome::OtherQuery,
@@ -75,6 +78,7 @@ impl fmt::Display for RequestOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             RequestOutcome::Exact => "exact",
+            RequestOutcome::OtherScheme => "other scheme",
             RequestOutcome::OtherBody => "other body",
             RequestOutcome::OtherRange => "other range",
             RequestOutcome::OtherQuery => "other query",

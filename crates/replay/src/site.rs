@@ -230,6 +230,7 @@ impl RecordedHost {
         spoken.1.insert(response.protocol.clone());
     }
 
+    /// Its ports, those of both schemes among them.
     fn ports(&self, protocol: ReplayProtocol) -> BTreeMap<u16, ReplayedPort> {
         let kind = |(is_secure, spoken): &(bool, BTreeSet<String>)| {
             let has = |start: &str| spoken.iter().any(|name| name.starts_with(start));
@@ -247,7 +248,13 @@ impl RecordedHost {
                 ReplayProtocol::Recorded => secure(Protocol::H1, false),
             }
         };
-        self.spoken.iter().map(|(port, spoken)| (*port, kind(spoken))).collect()
+        let mut ports: BTreeMap<u16, ReplayedPort> =
+            self.spoken.iter().map(|(port, spoken)| (*port, kind(spoken))).collect();
+        // Browsers try the other scheme: they upgrade the requests of secure pages.
+        let usual = (true, BTreeSet::from(["h2".to_owned()]));
+        ports.entry(80).or_insert(ReplayedPort::Clear);
+        ports.entry(443).or_insert_with(|| kind(&usual));
+        ports
     }
 }
 
@@ -388,6 +395,7 @@ mod tests {
         let site = ReplayedSite::of(&load, ReplayProtocol::H3).unwrap();
         assert_eq!(site.hosts[0].ports[&80], ReplayedPort::Clear);
         assert_eq!(site.h3_names().collect::<Vec<_>>(), ["a.test"]);
+        assert_eq!(site.hosts[0].ports.keys().collect::<Vec<_>>(), [&80, &443]);
     }
 
     #[test]
@@ -418,6 +426,9 @@ mod tests {
             ..RecordedLoad::default()
         };
         let site = ReplayedSite::of(&load, ReplayProtocol::Recorded).unwrap();
-        assert_eq!(site.hosts[0].ports.keys().collect::<Vec<_>>(), [&443]);
+        assert_eq!(site.hosts.len(), 1);
+        let only_own = RecordedLoad { exchanges: load.exchanges[..1].to_vec(), ..load };
+        let refused = ReplayedSite::of(&only_own, ReplayProtocol::Recorded);
+        assert_eq!(refused, Err(SiteError::Empty));
     }
 }
