@@ -1,11 +1,18 @@
 #![no_main]
-//! Web archives, and the messages in their records.
+//! Recordings of every kind, the messages in them, and the search for their requests.
+
+use farlink_archive::matching::{AskedRequest, RecordedRequests};
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
-    if let Ok(archived) = farlink_archive::parse(input) {
+    if let Ok(archived) = farlink_archive::read(input) {
         // What was read can be written, and is read back.
         let mut file = std::io::Cursor::new(Vec::new());
         farlink_archive::wacz::write(&archived.load, "fuzz", &mut file).expect("memory is enough");
-        farlink_archive::parse(file.get_ref()).expect("our own archive is whole");
+        farlink_archive::read(file.get_ref()).expect("our own archive is whole");
+        let mut requests = RecordedRequests::of(&archived.load.exchanges);
+        for request in archived.load.exchanges.iter().map(|exchange| &exchange.request) {
+            let (method, url, body) = (&request.method, &request.url, &request.body);
+            requests.find(AskedRequest { method, url, range: None, body });
+        }
     }
 });

@@ -2,13 +2,14 @@
 //!
 //! A recorder (Chromium's DevTools) fills a [`RecordedLoad`]; [`har`] writes it as a HAR with content, which the page
 //! importer reads; [`wacz`] keeps it as WARC records in a WACZ file, and reads that back, or the [`warc`] files of others.
-//! For a replay [`matching`] finds the response to a request, and [`coding`] codes its body as it was. Credentials are redacted unless the user keeps them ([`redact`]).
+//! [`foreign`] reads other replayers' recordings. For a replay [`matching`] finds the response to a request, and [`coding`] codes its body as it was. Credentials are redacted unless the user keeps them ([`redact`]).
 
 mod load;
 mod message;
 mod open;
 
 pub mod coding;
+pub mod foreign;
 pub mod har;
 pub mod matching;
 pub mod records;
@@ -20,4 +21,4 @@ pub use self::load::{
     Exchange, ExchangePhases, Fields, RecordedCertificate, RecordedLoad, RecordedRequest,
     RecordedResponse,
 };
-pub use self::open::{ArchiveError, is_archive, parse, read};
+pub use self::open::{ArchiveError, is_archive, open, parse, read};

@@ -10,22 +10,26 @@ const CREDENTIALS: [&str; 5] =
 
 /// Redacts the credentials in the header fields of all requests and responses. Returns their number.
 pub fn credentials(load: &mut RecordedLoad) -> usize {
+    fields(load, &CREDENTIALS)
+}
+
+/// Redacts the header fields with these names in all requests and responses. Returns their number.
+pub fn fields(load: &mut RecordedLoad, names: &[impl AsRef<str>]) -> usize {
     let mut count = 0;
     for exchange in &mut load.exchanges {
-        count += redacted(&mut exchange.request.fields);
+        count += redacted(&mut exchange.request.fields, names);
         if let Some(response) = &mut exchange.response {
-            count += redacted(&mut response.fields);
+            count += redacted(&mut response.fields, names);
         }
     }
     count
 }
 
-fn redacted(fields: &mut Fields) -> usize {
-    let is_credential =
-        |name: &str| CREDENTIALS.iter().any(|credential| name.eq_ignore_ascii_case(credential));
+fn redacted(fields: &mut Fields, names: &[impl AsRef<str>]) -> usize {
+    let is_one = |name: &str| names.iter().any(|it| name.eq_ignore_ascii_case(it.as_ref()));
     let mut count = 0;
     for (name, value) in fields {
-        if is_credential(name) {
+        if is_one(name) {
             *value = "x".repeat(value.len());
             count += 1;
         }

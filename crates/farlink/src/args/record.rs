@@ -152,19 +152,52 @@ impl FromStr for WindowSize {
 
 #[derive(Subcommand)]
 pub enum Archive {
-    /// List the requests of an archive.
+    /// List the requests of a recording.
     Ls {
-        /// Archive: .wacz, .warc or .warc.gz.
-        #[arg(value_hint = ValueHint::FilePath)]
+        /// Recording: .wacz, .warc, .warc.gz, .wprgo, a HAR file with bodies, or a folder of Mahimahi's.
+        #[arg(value_hint = ValueHint::AnyPath)]
         file: PathBuf,
     },
     /// Print the body of a response.
     Cat {
-        /// Archive: .wacz, .warc or .warc.gz.
-        #[arg(value_hint = ValueHint::FilePath)]
+        /// Recording, as for `ls`.
+        #[arg(value_hint = ValueHint::AnyPath)]
         file: PathBuf,
         /// URL of the response, as `farlink archive ls` lists it.
         #[arg(value_hint = ValueHint::Url)]
         url: String,
+    },
+    /// Compare two recordings: requests of one alone, and responses that differ. Exit code 1 if they do.
+    Diff {
+        /// First recording, as for `ls`.
+        #[arg(value_hint = ValueHint::AnyPath)]
+        one: PathBuf,
+        /// Second recording.
+        #[arg(value_hint = ValueHint::AnyPath)]
+        other: PathBuf,
+    },
+    /// Redact cookies, authorization fields and more, in a copy.
+    Scrub {
+        /// Recording, as for `ls`.
+        #[arg(value_hint = ValueHint::AnyPath)]
+        file: PathBuf,
+        /// Redact this header field, too. Repeatable.
+        #[arg(long, value_name = "NAME")]
+        field: Vec<String>,
+        /// File to write: .wacz or .har.
+        #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        output: PathBuf,
+    },
+    /// Convert a recording, other recorders' too, to a web archive or a HAR file. Credentials are redacted.
+    Import {
+        /// Recording, as for `ls`.
+        #[arg(value_hint = ValueHint::AnyPath)]
+        file: PathBuf,
+        /// File to write: .wacz or .har.
+        #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        output: PathBuf,
+        /// Keep the values of cookies and authorization fields.
+        #[arg(long)]
+        keep_credentials: bool,
     },
 }

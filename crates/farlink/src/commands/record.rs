@@ -1,20 +1,20 @@
 //! `farlink record`: a page of the web, loaded by Chromium and kept as a HAR with bodies or a web archive.
 
 use std::collections::BTreeSet;
-use std::io::{self, Cursor};
+use std::io;
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use ::archive::{RecordedLoad, har, redact, wacz};
+use ::archive::{RecordedLoad, redact};
 use chromium::{CaptureSettings, ChromiumError, ChromiumSandbox, Launch, OtherNames};
 use rustix::process::getuid;
 use tempfile::TempDir;
 
 use super::emulated_shell::{H3_VARIABLE, KEY_VARIABLE};
-use super::{chromium, files};
+use super::{chromium, files, recording};
 use crate::args::{KeyHash, Record};
 use crate::failure::{CliError, ExitCode};
 use crate::show::units::{bytes, counted, span};
@@ -25,11 +25,7 @@ const NOBODY: u32 = 65534;
 
 pub fn run(args: &Record) -> Result<ExitCode, CliError> {
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from(file_name(&args.url)));
-    if !["har", "wacz"].iter().any(|kind| output.extension().is_some_and(|it| it == *kind)) {
-        let message = format!("--output {}: recordings are HAR or WACZ files", output.display());
-        return Err(CliError::bad_input(message).hint("name it FILE.har or FILE.wacz".to_owned()));
-    }
-    files::check_place(&output)?;
+    recording::check_output(&output)?;
     let load = record(args)?;
     keep(&load, &output)?;
     Ok(ExitCode::Success)
@@ -175,18 +171,7 @@ fn not_loaded(error: &ChromiumError, args: &Record) -> CliError {
 
 /// Writes the recording, and says what it holds.
 fn keep(load: &RecordedLoad, output: &Path) -> Result<(), CliError> {
-    const VERSION: &str = env!("CARGO_PKG_VERSION");
-    let file = match output.extension().is_some_and(|it| it == "wacz") {
-        false => har::text(load, ("farlink", VERSION)).into_bytes(),
-        true => {
-            let mut file = Cursor::new(Vec::new());
-            let written = wacz::write(load, &format!("farlink {VERSION}"), &mut file);
-            written
-                .map_err(|error| CliError::machine(format!("cannot make the archive: {error}")))?;
-            file.into_inner()
-        }
-    };
-    files::write_quietly(output, &file)?;
+    recording::write(load, output)?;
     let hosts: BTreeSet<&str> =
         load.exchanges.iter().map(|exchange| host(&exchange.request.url)).collect();
     let loaded = match load.loaded {

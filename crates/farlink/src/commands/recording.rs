@@ -1,18 +1,19 @@
-//! Recordings as commands open them.
+//! Recordings as commands open and write them.
 
+use std::io::Cursor;
 use std::path::Path;
 
-use ::archive::wacz::ArchivedLoad;
+use ::archive::wacz::{self, ArchivedLoad};
+use ::archive::{RecordedLoad, har};
 
+use super::files;
 use crate::failure::CliError;
 use crate::show::terminal::wrapped;
 
-/// Reads a recording: a web archive, or a HAR file. Warns of what could not be read.
+/// Reads a recording of any kind. Warns of what could not be read.
 pub fn open(path: &Path) -> Result<ArchivedLoad, CliError> {
     let shown = path.display();
-    let file =
-        std::fs::read(path).map_err(|error| CliError::bad_input(format!("{shown}: {error}")))?;
-    let archived = ::archive::read(&file).map_err(|error| {
+    let archived = ::archive::open(path).map_err(|error| {
         CliError::bad_input(format!("{shown}: {error}"))
             .hint("`farlink record URL -o FILE.wacz` makes a recording".to_owned())
     })?;
@@ -24,4 +25,29 @@ pub fn open(path: &Path) -> Result<ArchivedLoad, CliError> {
         anstream::eprintln!("note: {count} records skipped: {kind}");
     }
     Ok(archived)
+}
+
+/// Checks that a recording can be written to `path`, before anything is recorded.
+pub fn check_output(path: &Path) -> Result<(), CliError> {
+    if !["har", "wacz"].iter().any(|kind| path.extension().is_some_and(|it| it == *kind)) {
+        let message = format!("--output {}: recordings are HAR or WACZ files", path.display());
+        return Err(CliError::bad_input(message).hint("name it FILE.har or FILE.wacz".to_owned()));
+    }
+    files::check_place(path)
+}
+
+/// Writes a recording as a web archive or a HAR file, by the path's ending.
+pub fn write(load: &RecordedLoad, path: &Path) -> Result<(), CliError> {
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+    let file = match path.extension().is_some_and(|it| it == "wacz") {
+        false => har::text(load, ("farlink", VERSION)).into_bytes(),
+        true => {
+            let mut file = Cursor::new(Vec::new());
+            let written = wacz::write(load, &format!("farlink {VERSION}"), &mut file);
+            written
+                .map_err(|error| CliError::machine(format!("cannot make the archive: {error}")))?;
+            file.into_inner()
+        }
+    };
+    files::write_quietly(path, &file)
 }
