@@ -19,7 +19,9 @@ use crate::failure::CliError;
 pub use self::proxy::Proxy;
 pub use self::proxy::{Pep, PepEnd};
 pub use self::record::{Archive, KeyHash, Record};
-pub use self::replay::{Replay, ReplayNames, ReplayOrigins, ReplayThink, ShellReplay};
+pub use self::replay::{
+    Replay, ReplayNames, ReplayOptions, ReplayOrigins, ReplayThink, ShellReplay,
+};
 pub use self::settings::Settings;
 pub use self::study::{Study, StudyReport, StudyRun, Which};
 pub use self::study_files::{Export, Import, Imported, RunOptions};

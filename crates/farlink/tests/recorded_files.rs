@@ -37,8 +37,12 @@ fn recordings_are_compared() {
     assert_eq!(same, "no difference in 3 requests\n");
     let ran = desk.farlink("archive diff one.har two.har");
     assert_eq!(ran.code, 1, "{}", ran.err);
-    let rows: Vec<String> =
-        ran.out.lines().skip(1).map(|row| row.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let rows: Vec<String> = ran
+        .out
+        .lines()
+        .skip(1)
+        .map(|row| row.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
     assert_eq!(
         rows,
         [

@@ -84,6 +84,10 @@ fn what_cannot_be_replayed_is_refused_first() {
     );
     refused("replay shop.har --network 3g-fats", &["did you mean `3g-fast`?"]);
     refused(&format!("shell {network} --replay-protocol h1 -- true"), &["--replay <RECORDING>"]);
+    refused(
+        &format!("shell {network} --think none -- true"),
+        &["are for a replay", "--replay FILE"],
+    );
     let nowhere = format!("replay shop.har {network} --proof no/where.json");
     refused(&nowhere, &["no such directory: no"]);
 }

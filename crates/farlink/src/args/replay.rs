@@ -43,8 +43,11 @@ pub struct Replay {
     pub no_sandbox: bool,
 }
 
+/// Initial window of RFC 9002 in packets.
+const QUIC_WINDOW: u32 = 10;
+
 /// How a recording is replayed.
-#[derive(Args, Clone, Copy)]
+#[derive(Args, Clone, Copy, PartialEq, Eq)]
 pub struct ReplayOptions {
     /// Time that servers take for an answer: as fitted to the recording, or none.
     #[arg(long, value_enum, default_value_t = ReplayThink::Recorded)]
@@ -59,12 +62,24 @@ pub struct ReplayOptions {
     pub names: ReplayNames,
 
     /// Initial window of HTTP/3's servers in packets: 10 as in RFC 9002; some servers begin with 32.
-    #[arg(long, default_value_t = 10, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, default_value_t = QUIC_WINDOW, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub quic_window: u32,
 
     /// Fix Math.random and the date in documents, so that pages ask for the URLs of the recording.
     #[arg(long)]
     pub deterministic: bool,
+}
+
+impl Default for ReplayOptions {
+    fn default() -> ReplayOptions {
+        ReplayOptions {
+            think: ReplayThink::Recorded,
+            origins: ReplayOrigins::Recorded,
+            names: ReplayNames::Dns,
+            quic_window: QUIC_WINDOW,
+            deterministic: false,
+        }
+    }
 }
 
 /// Time that replayed servers take.

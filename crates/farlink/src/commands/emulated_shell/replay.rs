@@ -19,7 +19,7 @@ use page::Page;
 use replay::{Replay, ReplayJournal, ReplaySettings};
 use world::real;
 
-use crate::args::{ReplayNames, ReplayOrigins, ReplayThink, ShellReplay};
+use crate::args::{ReplayNames, ReplayOptions, ReplayOrigins, ReplayThink, ShellReplay};
 use crate::commands::{recording, since_1970};
 use crate::failure::CliError;
 use crate::show::units::counted;
@@ -43,7 +43,15 @@ pub struct ShellReplayServer {
 impl ShellReplayServer {
     /// The recording that the options name.
     pub fn open(args: &ShellReplay) -> Result<Option<ShellReplayServer>, CliError> {
-        let Some(path) = args.recording.as_deref() else { return Ok(None) };
+        let Some(path) = args.recording.as_deref() else {
+            return match args.how == ReplayOptions::default() {
+                true => Ok(None),
+                false => Err(CliError::bad_input(
+                    "--think, --origins, --names, --quic-window and --deterministic are for a replay",
+                )
+                .hint("name the recording: --replay FILE".to_owned())),
+            };
+        };
         let load = read(path)?;
         let thinks = args.how.think == ReplayThink::Recorded;
         let has_distances = args.how.origins == ReplayOrigins::Recorded;
