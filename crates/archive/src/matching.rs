@@ -95,7 +95,7 @@ struct IndexedRequest {
     query: String,
     range: Option<String>,
     body: Vec<u8>,
-    /// How often it has been answered.
+    /// Number of times that it has been answered.
     answers: usize,
 }
 

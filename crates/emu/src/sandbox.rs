@@ -20,7 +20,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 
 use nix::errno::Errno;
@@ -40,7 +40,6 @@ mod trust;
 
 use inside::TemporaryFiles;
 pub use inside::{HostNames, RunAs, receive_listener, send_listener};
-pub use trust::TrustPlaces;
 
 // The sandbox as its owner sees it, from outside.
 
@@ -138,7 +137,8 @@ impl Supervisor {
     }
 
     /// Makes programs in the sandbox trust the authority of a PEM text, as far as they look for authorities where programs do.
-    pub fn trust(&self, authority: &str) -> Result<TrustPlaces, Error> {
+    /// Returns the system's bundle, to which it was added, if there is one.
+    pub fn trust(&self, authority: &str) -> Result<Option<PathBuf>, Error> {
         trust::add(authority)
     }
 

@@ -34,7 +34,7 @@ fn entry(method: &str, url: &str, protocol: &str, media_type: &str, body: &str) 
 /// A recording of a shop at three hosts.
 fn shop() -> String {
     let document = "<!doctype html><title>Shop</title><link rel=stylesheet href=https://cdn.test/a.css>\
-        <p>hello<script>fetch('https://api.test/list?_=' + Date.now());\
+        <p>hello<script>fetch('https://api.test/list?_=' + Date.now() + '&r=' + Math.random());\
         fetch('https://api.test/order', {method: 'POST', body: 'n=' + Math.random()})</script>";
     let mut sheet = entry("GET", "https://cdn.test/a.css", "h2", "text/css", &sheet());
     sheet["response"]["headers"]
@@ -47,7 +47,7 @@ fn shop() -> String {
     let entries = [
         entry("GET", "https://shop.test/", "h2", "text/html", document),
         sheet,
-        entry("GET", "https://api.test/list?_=1700000000", "http/1.1", "text/plain", "1, 2"),
+        entry("GET", "https://api.test/list?_=1700000000&r=0.1", "http/1.1", "text/plain", "1, 2"),
         order,
         entry("GET", "http://plain.test:8080/x", "http/1.1", "text/plain", "in the clear"),
         entry("GET", "https://shop.test/favicon.ico", "h2", "image/x-icon", ""),
@@ -128,7 +128,7 @@ mod real_time {
         let script =
             "set -e; get() { curl -sS -o body -w '%{http_version} ' $@; tail -c 9 body; echo; }
             get https://shop.test/; get --compressed https://cdn.test/a.css
-            get https://api.test/list?_=99; get -d n=0.7 https://api.test/order
+            get 'https://api.test/list?_=99&r=2'; get -d n=0.7 https://api.test/order
             get http://plain.test:8080/x; get https://shop.test/other
             curl -sS https://unknown.test/ 2>/dev/null || echo no such name";
         for (protocol, best) in [("recorded", "2"), ("h1", "1.1")] {
@@ -206,5 +206,9 @@ mod real_time {
             "replay shop.har --network {NETWORK} -n 1 --protocol h2 --deterministic --think none --proof p.json"
         ));
         assert_eq!(fixed.code, 0, "{}", fixed.err);
+        // The date is that of the recording, the random number the generator's first.
+        let listed = desk.read("p.json");
+        assert!(listed.contains("list?_=17672256"), "{listed}");
+        assert!(listed.contains("&r=0.6011037519201636"), "{listed}");
     }
 }

@@ -1,6 +1,7 @@
 //! The handler of all hosts: finds the response to a request, and takes the time that its server took.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -28,7 +29,11 @@ impl ReplayHandler {
     /// The reply to a request, and the time that it takes.
     fn find(&self, asked: AskedRequest<'_>) -> (Reply, Duration) {
         let found = self.requests.borrow_mut().find(asked);
+        let exchange = found.exchange();
+        let reply = exchange.and_then(|at| self.replies[at].clone());
         let outcome = match found {
+            // A status that no response can have.
+            _ if reply.is_none() => RequestOutcome::Missing,
             RecordedMatch::Exact(_) => RequestOutcome::Exact,
             RecordedMatch::Inexact(_, difference) => RequestOutcome::differs(difference),
             RecordedMatch::Missing => RequestOutcome::Missing,
@@ -36,8 +41,6 @@ impl ReplayHandler {
         let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
         journal.note(outcome, || format!("{} {}", asked.method, asked.url));
         drop(journal);
-        let exchange = found.exchange();
-        let reply = exchange.and_then(|at| self.replies[at].clone());
         let think = exchange.and_then(|at| self.think.get(at).copied()).unwrap_or_default();
         (reply.unwrap_or_else(not_recorded), think)
     }
@@ -75,7 +78,7 @@ fn range(request: RequestHead<'_>) -> Option<&str> {
 
 /// A handler that tasks of its answers share.
 #[derive(Clone)]
-pub(crate) struct SharedHandler(pub(crate) std::rc::Rc<ReplayHandler>);
+pub(crate) struct SharedHandler(pub(crate) Rc<ReplayHandler>);
 
 impl Handler for SharedHandler {
     fn handle(&self, request: RequestHead<'_>) -> Answer {
@@ -91,7 +94,7 @@ impl Handler for SharedHandler {
     ) -> Result<Answer, RequestBody> {
         let (url, method) = (url(request), request.method.to_owned());
         let range = range(request).map(str::to_owned);
-        let handler = std::rc::Rc::clone(&self.0);
+        let handler = Rc::clone(&self.0);
         Ok(Answer::later(async move {
             let mut whole = Vec::new();
             // A body that breaks off is compared as far as it came: its client is gone.

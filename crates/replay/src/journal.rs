@@ -1,4 +1,4 @@
-//! What a replay was asked for, and what it answered.
+//! Journal of a replay: its requests, and how they were answered.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -31,15 +31,15 @@ pub struct ReplayJournal {
 /// Requests of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct JournalEntry {
-    /// What happened.
+    /// Its kind.
     pub outcome: RequestOutcome,
     /// Method and URL, or the name.
     pub request: String,
-    /// How often.
+    /// Number of times.
     pub count: u64,
 }
 
-/// What happened to a request.
+/// Outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RequestOutcome {

@@ -13,7 +13,7 @@ use http_stack::server::Reply;
 
 use crate::{ReplayedSite, deterministic};
 
-/// How replies differ from the recorded responses.
+/// Differences of replies from the recorded responses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReplyOptions<'a> {
     /// Time since the recording: dates are moved by as much, so that a browser's cache finds responses as fresh as they were.

@@ -125,19 +125,19 @@ impl Replay {
         self.issuer.leaf_key_sha256()
     }
 
-    /// What is asked and answered, as long as it serves and after.
+    /// Journal of requests, while it serves and after.
     pub fn journal(&self) -> Arc<Mutex<ReplayJournal>> {
         Arc::clone(&self.journal)
     }
 
-    /// Binds all ports, and that of a name server at `resolver`.
+    /// Binds all ports, and that of a name server at the address `resolver`.
     ///
     /// # Errors
     /// If a port cannot be bound.
     ///
     /// # Panics
     /// If TLS rejects settings of our own.
-    pub fn bind(self, resolver: SocketAddr) -> io::Result<BoundReplay> {
+    pub fn bind(self, resolver: IpAddr) -> io::Result<BoundReplay> {
         let mut origins = Vec::new();
         let mut bound = BTreeMap::new();
         for host in &self.site.hosts {
@@ -163,7 +163,12 @@ impl Replay {
             think: self.think,
             journal: Arc::clone(&self.journal),
         }));
-        Ok(BoundReplay { origins, names: names.bind(resolver)?, handler, journal: self.journal })
+        Ok(BoundReplay {
+            origins,
+            names: names.bind(SocketAddr::new(resolver, dns::PORT))?,
+            handler,
+            journal: self.journal,
+        })
     }
 
     fn listen(&self, address: SocketAddr, kind: ReplayedPort) -> Listen {

@@ -201,7 +201,7 @@ fn covers(names: &[String], host: &str) -> bool {
     names.iter().any(|name| name.eq_ignore_ascii_case(host) || Some(name) == wildcard.as_ref())
 }
 
-/// What the exchanges say of a host.
+/// A host, as its exchanges tell it.
 struct RecordedHost {
     name: String,
     /// The address that its URLs state in place of a name.

@@ -66,20 +66,26 @@ pub(super) fn set_names(names: &HostNames) -> Result<(), Error> {
     let switch = nsswitch(&std::fs::read_to_string("/etc/nsswitch.conf").unwrap_or_default());
     let files = TemporaryFiles::mount()?;
     let replaced = replace("/etc/hosts", &hosts)
-        .and_then(|()| replace("/etc/resolv.conf", &names.resolv_conf()))
-        .and_then(|()| replace("/etc/nsswitch.conf", &switch));
+        .and_then(|_| replace("/etc/resolv.conf", &names.resolv_conf()))
+        .and_then(|_| replace("/etc/nsswitch.conf", &switch));
     files.unmount()?;
-    replaced
+    replaced.map(drop)
 }
 
-/// Mounts a file with this text over another. A missing file is skipped: nothing can be mounted in its place, and its readers have defaults.
-fn replace(path: &str, text: &str) -> Result<(), Error> {
+/// Mounts a file with this text over another; false if there is none: nothing can be mounted in its place, and its readers have defaults.
+pub(super) fn replace(path: &str, text: &str) -> Result<bool, Error> {
     let name = Path::new(path).file_name().expect("the path names a file");
     let ours = Path::new(TemporaryFiles::PATH).join(name);
     std::fs::write(&ours, text)
         .map_err(Error::io(format!("failed to write {}", ours.display())))?;
-    match mount(Some(&ours), path, NOTHING, MsFlags::MS_BIND, NOTHING) {
-        Ok(()) | Err(Errno::ENOENT) => Ok(()),
+    mount_over(&ours, path)
+}
+
+/// Mounts a file or directory of ours over `path`; false if there is nothing.
+pub(super) fn mount_over(ours: &Path, path: &str) -> Result<bool, Error> {
+    match mount(Some(ours), path, NOTHING, MsFlags::MS_BIND, NOTHING) {
+        Ok(()) => Ok(true),
+        Err(Errno::ENOENT) => Ok(false),
         Err(errno) => Err(Error::System { what: "failed to mount a file over one of /etc", errno }),
     }
 }

@@ -7,13 +7,8 @@
 
 use std::path::{Path, PathBuf};
 
-use nix::errno::Errno;
-use nix::mount::{MsFlags, mount};
-
-use super::inside::TemporaryFiles;
+use super::inside::{TemporaryFiles, mount_over, replace};
 use crate::Error;
-
-const NOTHING: Option<&str> = None;
 
 /// The bundle of certificates on Debian, Arch and Alpine; on Fedora; on SUSE.
 const BUNDLES: [&str; 3] = [
@@ -28,31 +23,20 @@ const BROWSERS: [&str; 2] = ["/etc/chromium", "/etc/opt/chrome"];
 /// Policies' place below them.
 const POLICIES: &str = "policies/managed";
 
-/// What could be made to trust an authority.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TrustPlaces {
-    /// The system's bundle, if there is one: it has the authority at its end.
-    pub bundle: Option<PathBuf>,
-    /// True if Chromium or Chrome trusts it.
-    pub has_browser_policy: bool,
-}
-
-/// Adds the authority of this PEM text.
-pub(super) fn add(authority: &str) -> Result<TrustPlaces, Error> {
+/// Adds the authority of this PEM text. Returns the system's bundle, which has it at its end, if there is one.
+pub(super) fn add(authority: &str) -> Result<Option<PathBuf>, Error> {
     let files = TemporaryFiles::mount()?;
     let added = add_all(authority);
     files.unmount()?;
     added
 }
 
-fn add_all(authority: &str) -> Result<TrustPlaces, Error> {
-    let mut places = TrustPlaces::default();
-    for (number, bundle) in BUNDLES.iter().enumerate() {
+fn add_all(authority: &str) -> Result<Option<PathBuf>, Error> {
+    let mut extended = None;
+    for bundle in BUNDLES {
         let Ok(known) = std::fs::read_to_string(bundle) else { continue };
-        let ours = Path::new(TemporaryFiles::PATH).join(format!("bundle{number}"));
-        write(&ours, &format!("{known}\n{authority}"))?;
-        if mounted(&ours, Path::new(bundle))? {
-            places.bundle.get_or_insert_with(|| PathBuf::from(bundle));
+        if replace(bundle, &format!("{known}\n{authority}"))? {
+            extended.get_or_insert_with(|| PathBuf::from(bundle));
         }
     }
     for (number, browser) in BROWSERS.iter().enumerate() {
@@ -61,11 +45,12 @@ fn add_all(authority: &str) -> Result<TrustPlaces, Error> {
             copy_folder(Path::new(browser), &ours)?;
             let policies = ours.join(POLICIES);
             make_folder(&policies)?;
-            write(&policies.join("farlink.json"), &policy(authority))?;
-            places.has_browser_policy |= mounted(&ours, Path::new(browser))?;
+            let path = policies.join("farlink.json");
+            std::fs::write(&path, policy(authority)).map_err(Error::io(unwritable(&path)))?;
+            mount_over(&ours, browser)?;
         }
     }
-    Ok(places)
+    Ok(extended)
 }
 
 /// The policy that makes Chromium trust it: certificates in DER as base64, which is PEM without its frame.
@@ -94,21 +79,8 @@ fn make_folder(path: &Path) -> Result<(), Error> {
     std::fs::create_dir_all(path).map_err(Error::io(unwritable(path)))
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Error> {
-    std::fs::write(path, text).map_err(Error::io(unwritable(path)))
-}
-
 fn unwritable(path: &Path) -> String {
     format!("failed to write {}", path.display())
-}
-
-/// Mounts `ours` over `theirs`, and returns true unless `theirs` is missing.
-fn mounted(ours: &Path, theirs: &Path) -> Result<bool, Error> {
-    match mount(Some(ours), theirs, NOTHING, MsFlags::MS_BIND, NOTHING) {
-        Ok(()) => Ok(true),
-        Err(Errno::ENOENT) => Ok(false),
-        Err(errno) => Err(Error::System { what: "failed to mount a file over one of /etc", errno }),
-    }
 }
 
 #[cfg(test)]

@@ -43,67 +43,55 @@ pub struct Replay {
     pub no_sandbox: bool,
 }
 
-/// Initial window of RFC 9002 in packets.
-const QUIC_WINDOW: u32 = 10;
-
-/// How a recording is replayed.
-#[derive(Args, Clone, Copy, PartialEq, Eq)]
+/// Conditions of a replay.
+#[derive(Args, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReplayOptions {
     /// Time that servers take for an answer: as fitted to the recording, or none.
-    #[arg(long, value_enum, default_value_t = ReplayThink::Recorded)]
+    #[arg(long, value_enum, default_value_t)]
     pub think: ReplayThink,
 
     /// Distances of servers beyond the network: as fitted to the recording, or all equal.
-    #[arg(long, value_enum, default_value_t = ReplayOrigins::Recorded)]
+    #[arg(long, value_enum, default_value_t)]
     pub origins: ReplayOrigins,
 
     /// Names of the recording: looked up over the network, or known beforehand.
-    #[arg(long, value_enum, default_value_t = ReplayNames::Dns)]
+    #[arg(long, value_enum, default_value_t)]
     pub names: ReplayNames,
 
-    /// Initial window of HTTP/3's servers in packets: 10 as in RFC 9002; some servers begin with 32.
-    #[arg(long, default_value_t = QUIC_WINDOW, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub quic_window: u32,
+    /// Initial window of HTTP/3's servers in packets (default: 10, as in RFC 9002; some servers begin with 32).
+    #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub quic_window: Option<u32>,
 
     /// Fix Math.random and the date in documents, so that pages ask for the URLs of the recording.
     #[arg(long)]
     pub deterministic: bool,
 }
 
-impl Default for ReplayOptions {
-    fn default() -> ReplayOptions {
-        ReplayOptions {
-            think: ReplayThink::Recorded,
-            origins: ReplayOrigins::Recorded,
-            names: ReplayNames::Dns,
-            quic_window: QUIC_WINDOW,
-            deterministic: false,
-        }
-    }
-}
-
 /// Time that replayed servers take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ReplayThink {
     /// Fitted to the recording.
+    #[default]
     Recorded,
     /// None.
     None,
 }
 
 /// Distances of replayed servers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ReplayOrigins {
     /// Fitted to the recording.
+    #[default]
     Recorded,
     /// All equal.
     Equal,
 }
 
 /// Resolution of replayed names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ReplayNames {
     /// By a name server beyond the network.
+    #[default]
     Dns,
     /// By a hosts file.
     Hosts,

@@ -7,10 +7,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use archive::{Exchange, RecordedLoad};
 use net::Network;
 use serde_json::{Value, json};
+use statistics::Sample;
 use tempfile::TempDir;
 
 use super::emulated_shell::ShellReplayServer;
@@ -43,31 +45,43 @@ pub fn run(args: &Replay) -> Result<ExitCode, CliError> {
     ShellReplayServer::open(&shell(args, args.protocol[0]))?;
     super::chromium().map_err(CliError::machine)?;
     let cancel = interrupt::flag()?;
+    let (loads, failure) = load_all(args, &recorded, &cancel);
+    if !loads.is_empty() {
+        print(args, &recorded, &loads)?;
+        if let Some(path) = &args.proof {
+            let proof = proof(args, &recorded, &loads);
+            files::write_whole(path, format!("{proof:#}\n").as_bytes())?;
+        }
+    }
+    match failure {
+        Some(failure) => Err(failure),
+        None if is_cancelled(&cancel) => Ok(ExitCode::Interrupted),
+        None => Ok(ExitCode::Success),
+    }
+}
+
+/// The loads until one fails or Ctrl-C, and the failure.
+fn load_all(
+    args: &Replay,
+    recorded: &RecordedLoad,
+    cancel: &AtomicBool,
+) -> (Vec<ReplayedLoad>, Option<CliError>) {
     let mut loads = Vec::new();
     for repetition in 0..args.repetitions {
         for protocol in &args.protocol {
-            let name = protocol.name();
-            anstream::eprintln!(
-                "replaying {} over {name}, {} of {}",
-                recorded.url,
-                repetition + 1,
-                args.repetitions
-            );
-            match load(args, &recorded.url, *protocol, repetition)? {
-                Some(load) => loads.push(load),
-                None => break,
+            if is_cancelled(cancel) {
+                return (loads, None);
+            }
+            let (number, all) = (repetition + 1, args.repetitions);
+            anstream::eprintln!("replaying {} over {protocol}, {number} of {all}", recorded.url);
+            match load(args, &recorded.url, *protocol, repetition) {
+                Ok(Some(load)) => loads.push(load),
+                Ok(None) => return (loads, None),
+                Err(failure) => return (loads, Some(failure)),
             }
         }
-        if is_cancelled(&cancel) {
-            break;
-        }
     }
-    print(args, &recorded, &loads)?;
-    if let Some(path) = &args.proof {
-        let proof = proof(args, &recorded, &loads);
-        files::write_whole(path, format!("{proof:#}\n").as_bytes())?;
-    }
-    Ok(if is_cancelled(&cancel) { ExitCode::Interrupted } else { ExitCode::Success })
+    (loads, None)
 }
 
 fn is_cancelled(cancel: &AtomicBool) -> bool {
@@ -141,7 +155,9 @@ fn options(args: &Replay) -> Vec<String> {
         "--names".to_owned(),
         name(how.names.to_possible_value()),
     ];
-    options.extend(["--quic-window".to_owned(), how.quic_window.to_string()]);
+    if let Some(packets) = how.quic_window {
+        options.extend(["--quic-window".to_owned(), packets.to_string()]);
+    }
     if how.deterministic {
         options.push("--deterministic".to_owned());
     }
@@ -159,7 +175,7 @@ struct LoadComparison {
     connections: usize,
     /// Responses with a body that the recording has, too, under the same method and URL.
     compared: usize,
-    /// Those with the same body.
+    /// Number of those with the same body.
     identical: usize,
 }
 
@@ -215,20 +231,22 @@ fn print(args: &Replay, recorded: &RecordedLoad, loads: &[ReplayedLoad]) -> Resu
     for protocol in &args.protocol {
         let of: Vec<&ReplayedLoad> =
             loads.iter().filter(|load| load.protocol == *protocol).collect();
-        let Some(last) = of.last() else { continue };
-        let times = sorted(of.iter().filter_map(|load| nanos(load.load.loaded)).collect());
-        let paints =
-            sorted(of.iter().filter_map(|load| nanos(load.load.first_contentful_paint)).collect());
-        let shown =
-            |nanos: Option<&u64>| nanos.map_or_else(|| "-".to_owned(), |nanos| span(*nanos));
-        let comparison = LoadComparison::of(recorded, &last.load);
+        // The load with the most bodies that differ stands for all.
+        let comparisons = of.iter().map(|load| LoadComparison::of(recorded, &load.load));
+        let worst = comparisons.max_by_key(|it| it.compared - it.identical);
+        let Some(comparison) = worst else { continue };
+        let times = sample(&of, |load| load.loaded);
+        let paints = sample(&of, |load| load.first_contentful_paint);
+        let shown = |sample: &Option<Sample>, value: fn(&Sample) -> f64| {
+            sample.as_ref().map_or_else(|| "-".to_owned(), |sample| span(value(sample) as u64))
+        };
         let most = |name: &str| of.iter().map(|load| count(load, name)).max().unwrap_or_default();
         table.row([
             protocol.name().to_owned(),
-            shown(median(&times)),
-            shown(times.first()),
-            shown(times.last()),
-            shown(median(&paints)),
+            shown(&times, Sample::median),
+            shown(&times, |sample| sample.quantile(0.0)),
+            shown(&times, |sample| sample.quantile(1.0)),
+            shown(&paints, Sample::median),
             comparison.requests.to_string(),
             comparison.connections.to_string(),
             most("missing").to_string(),
@@ -240,7 +258,7 @@ fn print(args: &Replay, recorded: &RecordedLoad, loads: &[ReplayedLoad]) -> Resu
         "{} over {}, medians of {} in {}\n",
         recorded.url,
         args.network.join(" + "),
-        counted(args.repetitions as usize, "load"),
+        counted(loads.len().div_ceil(args.protocol.len()), "load"),
         loads.first().map_or("Chromium", |load| load.load.browser.as_str()),
     ))?;
     output::line(table)?;
@@ -270,17 +288,16 @@ fn count(load: &ReplayedLoad, name: &str) -> u64 {
     load.account["replay"][name].as_u64().unwrap_or_default()
 }
 
-fn nanos(span: Option<std::time::Duration>) -> Option<u64> {
+fn nanos(span: Option<Duration>) -> Option<u64> {
     span.map(|span| span.as_nanos() as u64)
 }
 
-fn sorted(mut values: Vec<u64>) -> Vec<u64> {
-    values.sort_unstable();
-    values
-}
-
-fn median(sorted: &[u64]) -> Option<&u64> {
-    sorted.get(sorted.len().saturating_sub(1) / 2)
+/// A time of all loads that have it, in nanoseconds.
+fn sample(
+    loads: &[&ReplayedLoad],
+    time: impl Fn(&RecordedLoad) -> Option<Duration>,
+) -> Option<Sample> {
+    Sample::new(loads.iter().filter_map(|load| Some(time(&load.load)?.as_nanos() as f64)))
 }
 
 fn proof(args: &Replay, recorded: &RecordedLoad, loads: &[ReplayedLoad]) -> Value {

@@ -1,7 +1,7 @@
 //! A recording's servers at the far side of the network.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::path::Path;
 use std::process::Command;
 use std::sync::mpsc;
@@ -67,7 +67,7 @@ impl ShellReplayServer {
             protocol: args.protocol,
             think,
             is_deterministic: args.how.deterministic,
-            quic_window_packets: Some(args.how.quic_window),
+            quic_window_packets: args.how.quic_window,
             now: since_1970(),
         };
         let replay = Replay::new(&load, settings)
@@ -104,12 +104,12 @@ impl ShellReplayServer {
 
     /// Makes programs trust its certificates, and tells `command` of them.
     pub fn trust(&self, supervisor: &Supervisor) -> Result<ReplayEnvironment, CliError> {
-        let places = supervisor.trust(self.replay.authority()).map_err(CliError::machine)?;
+        let bundle = supervisor.trust(self.replay.authority()).map_err(CliError::machine)?;
         let mut variables = vec![
             (KEY_VARIABLE, STANDARD.encode(self.replay.key_sha256())),
             (H3_VARIABLE, self.replay.site().h3_names().collect::<Vec<_>>().join(",")),
         ];
-        match places.bundle {
+        match bundle {
             Some(bundle) => {
                 // OpenSSL, curl, Python's requests, Node.js.
                 let users = [
@@ -140,9 +140,9 @@ impl ShellReplayServer {
         let (ready, readiness) = mpsc::channel();
         let replay = self.replay;
         let serve = move || {
-            let resolver = SocketAddr::new(AccessSide::Server.address().into(), dns_port());
+            let resolver = AccessSide::Server.address().into();
             let config = real::Config::new(chance::RandomSource::new(1, 0));
-            let served = real::run(config, async {
+            let ended = real::run(config, async {
                 match replay.bind(resolver) {
                     Ok(bound) => {
                         // Whoever waits is told of the end of the program in another way.
@@ -152,7 +152,8 @@ impl ShellReplayServer {
                     Err(error) => drop(ready.send(Err(error))),
                 }
             });
-            drop(served);
+            // A world that cannot begin drops `ready` unused, which is noticed below.
+            drop(ended);
             Ok(())
         };
         testbed.namespace(AccessSide::Server).spawn(serve).map_err(CliError::machine)?;
@@ -164,10 +165,6 @@ impl ShellReplayServer {
         })?;
         Ok(RunningReplay { journal })
     }
-}
-
-const fn dns_port() -> u16 {
-    53
 }
 
 /// Variables for the command.
@@ -186,7 +183,7 @@ pub struct RunningReplay {
 }
 
 impl RunningReplay {
-    /// What was asked for so far.
+    /// Requests so far.
     pub fn journal(&self) -> ReplayJournal {
         self.journal.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
