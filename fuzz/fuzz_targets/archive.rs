@@ -7,7 +7,7 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     if let Ok(archived) = farlink_archive::read(input) {
         // What was read can be written, and is read back.
         let mut file = std::io::Cursor::new(Vec::new());
-        farlink_archive::wacz::write(&archived.load, "fuzz", &mut file).expect("memory is enough");
+        farlink_archive::wacz::write(&archived.loads, "fuzz", &mut file).expect("memory is enough");
         farlink_archive::read(file.get_ref()).expect("our own archive is whole");
         let mut requests = RecordedRequests::of(&archived.load.exchanges);
         for request in archived.load.exchanges.iter().map(|exchange| &exchange.request) {

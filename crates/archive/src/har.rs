@@ -1,4 +1,4 @@
-//! A recorded load as a HAR with content, in the dialect of Chromium's DevTools.
+//! Recorded loads as a HAR with content, in the dialect of Chromium's DevTools.
 //!
 //! Source: <http://www.softwareishard.com/blog/har-12-spec/>, and DevTools' `HARLog.ts` for the fields with `_`.
 
@@ -12,40 +12,59 @@ use serde_json::{Value, json};
 
 use crate::load::{first, millis};
 use crate::records::date;
-use crate::{Exchange, ExchangePhases, Fields, RecordedLoad, RecordedRequest, RecordedResponse};
+use crate::{
+    Exchange, ExchangePhases, Fields, RecordedCertificate, RecordedLoad, RecordedRequest,
+    RecordedResponse,
+};
 
 pub use self::read::{HarError, read};
 
-/// Id of the only page of the file.
-const PAGE: &str = "page_1";
-
 /// The file's text. `creator` is the name and version of the recorder.
-pub fn text(load: &RecordedLoad, (name, version): (&str, &str)) -> String {
-    let ms = |span: Option<Duration>| span.map_or(-1.0, millis);
-    let (browser, browser_version) = load.browser.split_once('/').unwrap_or((&load.browser, ""));
+pub fn text(loads: &[RecordedLoad], (name, version): (&str, &str)) -> String {
+    let browser = loads.first().map_or("", |load| &load.browser);
+    let (browser, browser_version) = browser.split_once('/').unwrap_or((browser, ""));
+    let mut certificates: Vec<&RecordedCertificate> = Vec::new();
+    for certificate in loads.iter().flat_map(|load| &load.certificates) {
+        if !certificates.contains(&certificate) {
+            certificates.push(certificate);
+        }
+    }
+    let numbered = || loads.iter().enumerate();
+    let entries = numbered().flat_map(|(at, load)| {
+        load.exchanges.iter().map(move |exchange| entry(load, &page_id(at), exchange))
+    });
     let har = json!({"log": {
         "version": "1.2",
         "creator": {"name": name, "version": version},
         "browser": {"name": browser, "version": browser_version},
-        "pages": [{
-            "startedDateTime": date(load.began),
-            "id": PAGE,
-            "title": load.url,
-            "_documentTitle": load.title,
-            "pageTimings": {
-                "onContentLoad": ms(load.content_loaded),
-                "onLoad": ms(load.loaded),
-                "_firstContentfulPaint": ms(load.first_contentful_paint),
-                "_largestContentfulPaint": ms(load.largest_contentful_paint),
-            },
-        }],
-        "_certificates": load.certificates,
-        "entries": load.exchanges.iter().map(|it| entry(load, it)).collect::<Vec<_>>(),
+        "pages": numbered().map(|(at, load)| page(load, &page_id(at))).collect::<Vec<_>>(),
+        "_certificates": certificates,
+        "entries": entries.collect::<Vec<_>>(),
     }});
     serde_json::to_string_pretty(&har).expect("JSON values serialise")
 }
 
-fn entry(load: &RecordedLoad, exchange: &Exchange) -> Value {
+fn page_id(at: usize) -> String {
+    format!("page_{}", at + 1)
+}
+
+fn page(load: &RecordedLoad, id: &str) -> Value {
+    let ms = |span: Option<Duration>| span.map_or(-1.0, millis);
+    json!({
+        "startedDateTime": date(load.began),
+        "id": id,
+        "title": load.url,
+        "_documentTitle": load.title,
+        "pageTimings": {
+            "onContentLoad": ms(load.content_loaded),
+            "onLoad": ms(load.loaded),
+            "_firstContentfulPaint": ms(load.first_contentful_paint),
+            "_largestContentfulPaint": ms(load.largest_contentful_paint),
+        },
+    })
+}
+
+fn entry(load: &RecordedLoad, page: &str, exchange: &Exchange) -> Value {
     let phases = &exchange.phases;
     let optional = |span: Option<Duration>| span.map_or(-1.0, millis);
     // Of other recorders' loads no span is known.
@@ -55,7 +74,7 @@ fn entry(load: &RecordedLoad, exchange: &Exchange) -> Value {
     let connect = phases.connect.map(|connect| connect + phases.tls.unwrap_or_default());
     let protocol = exchange.response.as_ref().map_or("", |response| &response.protocol);
     let mut entry = json!({
-        "pageref": PAGE,
+        "pageref": page,
         "startedDateTime": date(load.began + exchange.started),
         "time": millis(phases.total()),
         "request": request(&exchange.request, protocol),
@@ -157,7 +176,6 @@ fn fields(fields: &Fields) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RecordedCertificate;
 
     fn load() -> RecordedLoad {
         let ms = Duration::from_millis;
@@ -207,12 +225,14 @@ mod tests {
     fn a_load_is_read_as_written() {
         let mut written = load();
         written.exchanges[0].request.url = "https://a.test/".to_owned();
-        assert_eq!(read(text(&written, ("farlink", "0.1.0")).as_bytes()).unwrap(), written);
+        let began = written.began + Duration::from_secs(9);
+        let loads = [written.clone(), RecordedLoad { began, ..written }];
+        assert_eq!(read(text(&loads, ("farlink", "0.1.0")).as_bytes()).unwrap(), loads);
     }
 
     #[test]
     fn a_load_is_written_in_devtools_dialect() {
-        let har: Value = serde_json::from_str(&text(&load(), ("farlink", "0.1.0"))).unwrap();
+        let har: Value = serde_json::from_str(&text(&[load()], ("farlink", "0.1.0"))).unwrap();
         let log = &har["log"];
         assert_eq!(log["browser"], json!({"name": "Chrome", "version": "156.0"}));
         assert_eq!(log["pages"][0]["pageTimings"]["onLoad"], 1600.0);

@@ -44,6 +44,39 @@ pub struct RecordedLoad {
     pub certificates: Vec<RecordedCertificate>,
 }
 
+/// Content of a recording.
+#[derive(Debug)]
+pub struct Archive {
+    /// Loads of pages in the order of their time; at least one.
+    pub loads: Vec<RecordedLoad>,
+    /// Name and version of the recorder, or the kind of the file.
+    pub software: String,
+    /// Number of records that are no part of a load, by their type.
+    pub skipped: Vec<(String, usize)>,
+    /// Why it is incomplete, if it is.
+    pub damage: Option<String>,
+}
+
+impl Archive {
+    /// All exchanges as those of the first load.
+    pub fn merged(self) -> RecordedLoad {
+        let mut loads = self.loads.into_iter();
+        let mut all = loads.next().unwrap_or_default();
+        for load in loads {
+            let offset = load.began.saturating_sub(all.began);
+            all.exchanges.extend(
+                load.exchanges
+                    .into_iter()
+                    .map(|exchange| Exchange { started: exchange.started + offset, ..exchange }),
+            );
+            let known = |one: &RecordedCertificate| all.certificates.iter().any(|it| it == one);
+            let new: Vec<_> = load.certificates.into_iter().filter(|it| !known(it)).collect();
+            all.certificates.extend(new);
+        }
+        all
+    }
+}
+
 /// The certificate of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

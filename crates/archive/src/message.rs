@@ -3,6 +3,7 @@
 //! A block that farlink writes has its body without content coding; the fields that described the coding keep their values
 //! under names that begin with `x-orig-`, as other recorders that read DevTools write them.
 
+use std::borrow::Cow;
 use std::io;
 
 use crate::load::first;
@@ -29,6 +30,19 @@ pub(crate) fn of_request(request: &RecordedRequest) -> Vec<u8> {
     block(head, &request.fields, &request.body)
 }
 
+/// The head in the block of a response whose body, of `bytes`, follows with its content coding.
+pub(crate) fn head_of_coded(response: &RecordedResponse, bytes: u64) -> Vec<u8> {
+    let is_framing = |name: &str| CODING[1..].iter().any(|it| name.eq_ignore_ascii_case(it));
+    let kept = response.fields.iter().filter(|(name, _)| !is_framing(name)).cloned();
+    let length = ("content-length".to_owned(), bytes.to_string());
+    let fields: Fields = kept.chain([length]).collect();
+    block(status_line(response), &fields, &[])
+}
+
+fn status_line(response: &RecordedResponse) -> String {
+    format!("HTTP/1.1 {} {}\r\n", response.status, response.reason)
+}
+
 /// The block of a response, with `body` decoded.
 pub(crate) fn of_response(response: &RecordedResponse) -> Vec<u8> {
     let body = response.body.as_deref().unwrap_or_default();
@@ -41,8 +55,7 @@ pub(crate) fn of_response(response: &RecordedResponse) -> Vec<u8> {
     if fields.iter().any(|(name, _)| name.starts_with(ORIGINAL)) {
         fields.push(("content-length".to_owned(), body.len().to_string()));
     }
-    let head = format!("HTTP/1.1 {} {}\r\n", response.status, response.reason);
-    block(head, &fields, body)
+    block(status_line(response), &fields, body)
 }
 
 fn block(mut head: String, fields: &Fields, body: &[u8]) -> Vec<u8> {
@@ -99,12 +112,12 @@ pub(crate) fn request(block: &[u8], url: &str) -> Option<RecordedRequest> {
 }
 
 /// The block with a version that the parser knows: it is HTTP/1.1 text, even if it says `HTTP/2`.
-fn with_version(block: &[u8]) -> Vec<u8> {
-    let end = block.iter().position(|byte| *byte == b' ').unwrap_or(0);
-    match block.starts_with(b"HTTP/") {
-        true => [b"HTTP/1.1", &block[end..]].concat(),
-        false => block.to_vec(),
+fn with_version(block: &[u8]) -> Cow<'_, [u8]> {
+    if !block.starts_with(b"HTTP/") || block.starts_with(b"HTTP/1.") {
+        return Cow::Borrowed(block);
     }
+    let end = block.iter().position(|byte| *byte == b' ').unwrap_or(0);
+    Cow::Owned([b"HTTP/1.1", &block[end..]].concat())
 }
 
 fn owned(fields: &[httparse::Header<'_>]) -> Fields {

@@ -1,17 +1,18 @@
 //! Recordings by their first bytes: a WACZ file; a WARC file, compressed or not; Web Page Replay's; or a HAR file.
 
 use std::borrow::Cow;
-use std::io::{self, Cursor, Read};
+use std::fs::File;
+use std::io::{self, BufReader, Cursor, Read, Seek};
 use std::path::Path;
 
 use flate2::bufread::{GzDecoder, MultiGzDecoder};
 use thiserror::Error;
 
-use crate::RecordedLoad;
 use crate::foreign::{ForeignError, mahimahi, web_page_replay};
 use crate::har::{self, HarError};
-use crate::wacz::{self, ArchivedLoad, WaczError};
+use crate::wacz::{self, WaczError};
 use crate::warc::WarcError;
+use crate::{Archive, RecordedLoad};
 
 /// First bytes of a ZIP file.
 const ZIP_MAGIC: &[u8] = b"PK";
@@ -21,6 +22,9 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// The largest HAR file once it is decompressed.
 const MOST_BYTES: u64 = 1 << 30;
+
+/// Bytes of a file that tell its kind.
+const START_BYTES: u64 = 4 << 10;
 
 /// First bytes of a WARC file.
 const WARC_MAGIC: &[u8] = b"WARC/";
@@ -47,23 +51,25 @@ pub enum ArchiveError {
 
 /// True if a file's bytes are those of an archive.
 pub fn is_archive(file: &[u8]) -> bool {
-    let begins_so = || {
-        let mut start = [0; WARC_MAGIC.len()];
-        GzDecoder::new(file).read_exact(&mut start).is_ok() && start == WARC_MAGIC
-    };
     file.starts_with(ZIP_MAGIC)
         || file.starts_with(WARC_MAGIC)
-        || begins_so()
+        || is_compressed_warc(file)
         || web_page_replay::is_archive(file)
 }
 
-/// Reads the load in an archive.
+/// True if these first bytes of a file are those of a WARC file's first member.
+fn is_compressed_warc(file: &[u8]) -> bool {
+    let mut start = [0; WARC_MAGIC.len()];
+    GzDecoder::new(file).read_exact(&mut start).is_ok() && start == WARC_MAGIC
+}
+
+/// Reads the loads in an archive.
 ///
 /// # Errors
-/// If it is none. Damage after some records is not an error: they are the load, with [`ArchivedLoad::damage`].
-pub fn parse(file: &[u8]) -> Result<ArchivedLoad, ArchiveError> {
+/// If it is none. Damage after some records is not an error: they are the loads, with [`Archive::damage`].
+pub fn parse(file: &[u8]) -> Result<Archive, ArchiveError> {
     if web_page_replay::is_archive(file) {
-        return Ok(foreign("Web Page Replay", web_page_replay::read(file)?));
+        return Ok(foreign("Web Page Replay", vec![web_page_replay::read(file)?]));
     }
     Ok(match file.starts_with(ZIP_MAGIC) {
         true => wacz::read(Cursor::new(file))?,
@@ -71,11 +77,11 @@ pub fn parse(file: &[u8]) -> Result<ArchivedLoad, ArchiveError> {
     })
 }
 
-/// Reads the load in an archive, or that of the first page in a HAR file.
+/// Reads the loads in an archive or a HAR file.
 ///
 /// # Errors
 /// If it is none of them.
-pub fn read(file: &[u8]) -> Result<ArchivedLoad, ArchiveError> {
+pub fn read(file: &[u8]) -> Result<Archive, ArchiveError> {
     match is_archive(file) {
         true => parse(file),
         false => Ok(foreign("HAR", har::read(&uncompressed(file)?)?)),
@@ -96,15 +102,27 @@ fn uncompressed(file: &[u8]) -> io::Result<Cow<'_, [u8]>> {
 ///
 /// # Errors
 /// If it cannot be read, or is none.
-pub fn open(path: &Path) -> Result<ArchivedLoad, ArchiveError> {
-    match path.is_dir() {
-        true => Ok(foreign("Mahimahi", mahimahi::read(path)?)),
+pub fn open(path: &Path) -> Result<Archive, ArchiveError> {
+    if path.is_dir() {
+        return Ok(foreign("Mahimahi", vec![mahimahi::read(path)?]));
+    }
+    // Large ones are archives: their records are read one by one.
+    let mut file = File::open(path)?;
+    let mut start = Vec::new();
+    file.by_ref().take(START_BYTES).read_to_end(&mut start)?;
+    file.rewind()?;
+    let is_warc = start.starts_with(WARC_MAGIC) || is_compressed_warc(&start);
+    if start.starts_with(ZIP_MAGIC) {
+        return Ok(wacz::read(BufReader::new(file))?);
+    }
+    match is_warc {
+        true => Ok(wacz::read_warc(file)?),
         false => read(&std::fs::read(path)?),
     }
 }
 
-fn foreign(software: &str, load: RecordedLoad) -> ArchivedLoad {
-    ArchivedLoad { load, software: software.to_owned(), skipped: Vec::new(), damage: None }
+fn foreign(software: &str, loads: Vec<RecordedLoad>) -> Archive {
+    Archive { loads, software: software.to_owned(), skipped: Vec::new(), damage: None }
 }
 
 #[cfg(test)]

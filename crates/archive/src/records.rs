@@ -1,11 +1,11 @@
-//! A recorded load as WARC records, and back.
+//! Recorded loads as WARC records, and back.
 //!
 //! Each exchange is a `request`, a `response` and a `metadata` record, in this order; the last has as JSON what HTTP
-//! messages lack ([`ExchangeNotes`]). A `metadata` record of the page describes the load ([`LoadNotes`]). Records of
-//! other recorders have no such metadata: then responses follow each other at the times of their records, and how long they
-//! took is unknown.
+//! messages lack ([`ExchangeNotes`]). A `metadata` record of the page describes a load ([`LoadNotes`]). An exchange belongs to
+//! the last load that began before it. Records of other recorders have no such metadata: then responses follow each other
+//! at the times of their records, and how long they took is unknown.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -45,7 +45,9 @@ struct LoadNotes {
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ExchangeNotes {
-    started_ms: f64,
+    /// Absent from a recording that did not know its load yet: the record's date tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    started_ms: Option<f64>,
     blocked_ms: f64,
     dns_ms: Option<f64>,
     connect_ms: Option<f64>,
@@ -67,16 +69,25 @@ struct ExchangeNotes {
     is_body_missing: bool,
 }
 
-/// The records of a load. `software` is the recorder's name and version.
-pub fn of_load(load: &RecordedLoad, software: &str) -> Vec<WarcRecord> {
-    let date = date(load.began);
+/// The records of loads. `software` is the recorder's name and version.
+pub fn of_loads(loads: &[RecordedLoad], software: &str) -> Vec<WarcRecord> {
+    let began = loads.first().map(|load| load.began).unwrap_or_default();
+    let records = loads.iter().flat_map(|load| {
+        let exchanges = load.exchanges.iter().flat_map(|exchange| of_exchange(load, exchange));
+        [of_page(load)].into_iter().chain(exchanges)
+    });
+    [info(software, began)].into_iter().chain(records).collect()
+}
+
+/// The first record of a file.
+pub(crate) fn info(software: &str, began: Duration) -> WarcRecord {
     let info = format!("software: {software}\r\nformat: WARC File Format 1.1\r\n");
-    let info = WarcRecord::new(
-        "warcinfo",
-        &date,
-        &[("Content-Type", "application/warc-fields")],
-        info.into(),
-    );
+    let fields = [("Content-Type", "application/warc-fields")];
+    WarcRecord::new("warcinfo", &date(began), &fields, info.into())
+}
+
+/// The record that describes a load.
+pub(crate) fn of_page(load: &RecordedLoad) -> WarcRecord {
     let notes = LoadNotes {
         browser: load.browser.clone(),
         title: load.title.clone(),
@@ -88,53 +99,90 @@ pub fn of_load(load: &RecordedLoad, software: &str) -> Vec<WarcRecord> {
     };
     let target = format!("{LOAD_OF}{}", load.url);
     let fields = [("WARC-Target-URI", target.as_str()), ("Content-Type", LOAD)];
-    let page = WarcRecord::new("metadata", &date, &fields, json(&notes));
-    let exchanges = load.exchanges.iter().flat_map(|exchange| of_exchange(load, exchange));
-    [info, page].into_iter().chain(exchanges).collect()
+    WarcRecord::new("metadata", &date(load.began), &fields, json(&notes))
 }
 
 fn of_exchange(load: &RecordedLoad, exchange: &Exchange) -> Vec<WarcRecord> {
-    let date = date(load.began + exchange.started);
-    let url = exchange.request.url.as_str();
-    let mut records = Vec::new();
-    if let Some(response) = &exchange.response {
+    let response = exchange.response.as_ref().map(|response| {
         let digest = warc::digest(response.body.as_deref().unwrap_or_default());
-        let mut fields = vec![
-            ("WARC-Target-URI", url),
-            ("Content-Type", "application/http; msgtype=response"),
-            ("WARC-Payload-Digest", &digest),
-        ];
-        fields.extend(response.server.as_deref().map(|server| ("WARC-IP-Address", server)));
-        if !response.protocol.is_empty() {
-            fields.push(("WARC-Protocol", &response.protocol));
-        }
-        if url.starts_with("https:") && !response.protocol.starts_with("h3") {
-            fields.push(("WARC-Protocol", "tls"));
-        }
-        let block = message::of_response(response);
-        records.push(WarcRecord::new("response", &date, &fields, block));
-    }
-    let id = records.first().map(|response| response.id().to_owned());
-    let notes_of = format!("{EXCHANGE_OF}{url}");
-    let beside = |target, kind| -> Vec<(&str, &str)> {
-        let id = id.as_deref().map(|id| ("WARC-Concurrent-To", id));
-        [("WARC-Target-URI", target), ("Content-Type", kind)].into_iter().chain(id).collect()
-    };
-    let block = message::of_request(&exchange.request);
-    let request = beside(url, "application/http; msgtype=request");
-    let request = WarcRecord::new("request", &date, &request, block);
-    let notes = json(&notes(exchange));
-    let metadata = WarcRecord::new("metadata", &date, &beside(&notes_of, EXCHANGE), notes);
-    records.insert(0, request);
-    records.push(metadata);
-    records
+        (message::of_response(response), digest)
+    });
+    let notes = notes(exchange, Some(exchange.started));
+    let records = ExchangeRecords::new(exchange, load.began + exchange.started, response, &notes);
+    let ExchangeRecords { request, response, metadata } = records;
+    [Some(request), response, Some(metadata)].into_iter().flatten().collect()
 }
 
-fn notes(exchange: &Exchange) -> ExchangeNotes {
+/// The records of an exchange, in the order of the file.
+pub(crate) struct ExchangeRecords {
+    pub(crate) request: WarcRecord,
+    pub(crate) response: Option<WarcRecord>,
+    pub(crate) metadata: WarcRecord,
+}
+
+impl ExchangeRecords {
+    /// The records of an exchange of which only the heads are in memory; the blocks go on with the bodies. `body` has the
+    /// size and digest of the response's. The load is not known yet.
+    pub(crate) fn of_heads(
+        exchange: &Exchange,
+        began: Duration,
+        body: Option<(u64, String)>,
+    ) -> ExchangeRecords {
+        let notes = ExchangeNotes { is_body_missing: false, ..notes(exchange, None) };
+        let response =
+            exchange.response.as_ref().zip(body).map(|(response, (bytes, digest))| {
+                (message::head_of_coded(response, bytes), digest)
+            });
+        ExchangeRecords::new(exchange, began, response, &notes)
+    }
+
+    /// `response` is the block of its record and the digest of its body.
+    fn new(
+        exchange: &Exchange,
+        began: Duration,
+        response: Option<(Vec<u8>, String)>,
+        notes: &ExchangeNotes,
+    ) -> ExchangeRecords {
+        let date = date(began);
+        let url = exchange.request.url.as_str();
+        let response = exchange.response.as_ref().zip(response).map(|(told, (block, digest))| {
+            let mut fields = vec![
+                ("WARC-Target-URI", url),
+                ("Content-Type", "application/http; msgtype=response"),
+                ("WARC-Payload-Digest", &digest),
+            ];
+            fields.extend(told.server.as_deref().map(|server| ("WARC-IP-Address", server)));
+            if !told.protocol.is_empty() {
+                fields.push(("WARC-Protocol", &told.protocol));
+            }
+            if url.starts_with("https:") && !told.protocol.starts_with("h3") {
+                fields.push(("WARC-Protocol", "tls"));
+            }
+            WarcRecord::new("response", &date, &fields, block)
+        });
+        let id = response.as_ref().map(|response| response.id().to_owned());
+        let beside = |target, kind| -> Vec<(&str, &str)> {
+            let id = id.as_deref().map(|id| ("WARC-Concurrent-To", id));
+            [("WARC-Target-URI", target), ("Content-Type", kind)].into_iter().chain(id).collect()
+        };
+        let request = beside(url, "application/http; msgtype=request");
+        let block = message::of_request(&exchange.request);
+        let notes_of = format!("{EXCHANGE_OF}{url}");
+        let beside = beside(&notes_of, EXCHANGE);
+        ExchangeRecords {
+            request: WarcRecord::new("request", &date, &request, block),
+            metadata: WarcRecord::new("metadata", &date, &beside, json(notes)),
+            response,
+        }
+    }
+}
+
+/// `started` is the exchange's, since the start of its load.
+fn notes(exchange: &Exchange, started: Option<Duration>) -> ExchangeNotes {
     let phases = &exchange.phases;
     let response = exchange.response.as_ref();
     ExchangeNotes {
-        started_ms: millis(exchange.started),
+        started_ms: started.map(millis),
         blocked_ms: millis(phases.blocked),
         dns_ms: phases.dns.map(millis),
         connect_ms: phases.connect.map(millis),
@@ -154,26 +202,33 @@ fn notes(exchange: &Exchange) -> ExchangeNotes {
     }
 }
 
-/// Builds a load from records in the order of their file.
+/// Builds loads from records in the order of their file.
 #[derive(Default)]
 pub struct LoadReader {
-    load: RecordedLoad,
-    has_page: bool,
+    /// Loads that records describe, without their exchanges.
+    loads: Vec<RecordedLoad>,
     /// Exchanges so far, in the order of the file.
-    exchanges: Vec<Exchange>,
-    /// Places of those with notes.
-    noted: BTreeSet<usize>,
+    exchanges: Vec<ReadExchange>,
     /// Place of the exchange with this response.
     by_response: BTreeMap<String, usize>,
     /// A request whose response has not come yet.
     request: Option<WarcRecord>,
-    first: Option<Timestamp>,
     /// Bytes of all blocks and decoded bodies so far.
     pub(crate) bytes: u64,
     /// Name and version of the recorder, if it is told.
     pub software: Option<String>,
     /// Records that are no HTTP messages, by their type.
     pub skipped: BTreeMap<String, usize>,
+}
+
+#[derive(Default)]
+struct ReadExchange {
+    exchange: Exchange,
+    /// Date of its records, since 1970.
+    at: Duration,
+    has_notes: bool,
+    /// True if its notes tell its start.
+    is_placed: bool,
 }
 
 impl LoadReader {
@@ -195,55 +250,67 @@ impl LoadReader {
         }
     }
 
-    /// The load of all records.
-    pub fn finish(self) -> RecordedLoad {
-        let mut load = self.load;
-        load.exchanges = self.exchanges;
-        if self.has_page {
-            // The last ones of a torn file lack their times.
-            let mut at = 0..;
-            load.exchanges.retain(|_| at.next().is_some_and(|at| self.noted.contains(&at)));
-        } else {
-            let document = load.exchanges.iter().find(|exchange| is_document(exchange));
-            load.url = document.map(|it| it.request.url.clone()).unwrap_or_default();
-            if let Some(first) = self.first {
-                load.began = since_1970(first);
-            }
-            // The document comes first, whenever its record was written.
-            load.exchanges.sort_by_key(|exchange| exchange.started);
-            let is_first = |exchange: &Exchange| exchange.request.url == load.url;
-            if let Some(at) = load.exchanges.iter().position(is_first) {
-                load.exchanges[..=at].rotate_right(1);
-                load.exchanges[0].started = Duration::ZERO;
-            }
+    /// The loads of all records, at least one.
+    pub fn finish(mut self) -> Vec<RecordedLoad> {
+        if self.loads.is_empty() {
+            return vec![self.only_load()];
         }
-        load
+        self.loads.sort_by_key(|load| load.began);
+        // The last ones of a torn file lack their times.
+        self.exchanges.retain(|read| read.has_notes);
+        if self.exchanges.iter().any(|read| !read.is_placed) {
+            self.exchanges.sort_by_key(|read| read.at);
+        }
+        for ReadExchange { mut exchange, at, is_placed, .. } in self.exchanges {
+            let begun = self.loads.partition_point(|load| load.began <= at);
+            let load = &mut self.loads[begun.saturating_sub(1)];
+            if !is_placed {
+                exchange.started = at.saturating_sub(load.began);
+            }
+            load.exchanges.push(exchange);
+        }
+        self.loads
+    }
+
+    /// The load of records that describe none.
+    fn only_load(self) -> RecordedLoad {
+        let mut read = self.exchanges;
+        let began = read.first().map(|first| first.at).unwrap_or_default();
+        let document = read.iter().find(|read| is_document(&read.exchange));
+        let url = document.map(|read| read.exchange.request.url.clone()).unwrap_or_default();
+        // The document comes first, whenever its record was written.
+        read.sort_by_key(|read| read.at);
+        let is_first = |read: &ReadExchange| read.exchange.request.url == url;
+        let document = read.iter().position(is_first);
+        if let Some(at) = document {
+            read[..=at].rotate_right(1);
+        }
+        let mut exchanges: Vec<Exchange> = Vec::new();
+        for ReadExchange { mut exchange, at, .. } in read {
+            exchange.started = match exchanges.is_empty() && document.is_some() {
+                true => Duration::ZERO,
+                false => at.saturating_sub(began),
+            };
+            exchanges.push(exchange);
+        }
+        RecordedLoad { url, began, exchanges, ..RecordedLoad::default() }
     }
 
     fn page(&mut self, record: &WarcRecord) {
-        // A second page of the file is another load.
-        if self.has_page {
-            return;
-        }
         let Ok(notes) = serde_json::from_slice::<LoadNotes>(&record.block) else { return };
-        let began = record.field("WARC-Date").and_then(|date| date.parse::<Timestamp>().ok());
-        self.has_page = true;
-        self.load = RecordedLoad {
-            url: record
-                .target()
-                .and_then(|it| it.strip_prefix(LOAD_OF))
-                .unwrap_or_default()
-                .to_owned(),
+        let url = record.target().and_then(|it| it.strip_prefix(LOAD_OF)).unwrap_or_default();
+        self.loads.push(RecordedLoad {
+            url: url.to_owned(),
             browser: notes.browser,
             title: notes.title,
-            began: began.map(since_1970).unwrap_or_default(),
+            began: instant(record).unwrap_or_default(),
             content_loaded: notes.content_loaded_ms.map(span),
             loaded: notes.loaded_ms.map(span),
             first_contentful_paint: notes.first_contentful_paint_ms.map(span),
             largest_contentful_paint: notes.largest_contentful_paint_ms.map(span),
             exchanges: Vec::new(),
             certificates: notes.certificates,
-        };
+        });
     }
 
     fn response(&mut self, record: &WarcRecord) {
@@ -259,15 +326,7 @@ impl LoadReader {
         };
         let protocol = record.fields.iter().find(is_protocol).map(|(_, value)| value.clone());
         response.protocol = protocol.unwrap_or_default();
-        let at = record.field("WARC-Date").and_then(|date| date.parse::<Timestamp>().ok());
-        let first = *self.first.get_or_insert(at.unwrap_or_default());
-        let mut exchange = Exchange {
-            response: Some(response),
-            started: at
-                .map(|at| since_1970(at).saturating_sub(since_1970(first)))
-                .unwrap_or_default(),
-            ..Exchange::default()
-        };
+        let mut exchange = Exchange { response: Some(response), ..Exchange::default() };
         exchange.request.url = url.to_owned();
         exchange.request.method = "GET".to_owned();
         // A request may come before its response, or after it.
@@ -278,7 +337,8 @@ impl LoadReader {
             exchange.request = request;
         }
         self.by_response.insert(record.id().to_owned(), self.exchanges.len());
-        self.exchanges.push(exchange);
+        let at = instant(record).unwrap_or_default();
+        self.exchanges.push(ReadExchange { exchange, at, ..ReadExchange::default() });
     }
 
     fn request(&mut self, record: WarcRecord) {
@@ -287,7 +347,7 @@ impl LoadReader {
         if let (Some(at), Some(url)) = (of, record.target().map(str::to_owned))
             && let Some(request) = message::request(&record.block, &url)
         {
-            self.exchanges[at].request = request;
+            self.exchanges[at].exchange.request = request;
             return;
         }
         self.request = Some(record);
@@ -303,16 +363,19 @@ impl LoadReader {
                 let Some(request) = self.request.take() else { return };
                 let url = request.target().unwrap_or_default();
                 let Some(request) = message::request(&request.block, url) else { return };
-                self.exchanges.push(Exchange { request, ..Exchange::default() });
+                let exchange = Exchange { request, ..Exchange::default() };
+                let at = instant(record).unwrap_or_default();
+                self.exchanges.push(ReadExchange { exchange, at, ..ReadExchange::default() });
                 self.exchanges.len() - 1
             }
         };
-        self.noted.insert(at);
-        let exchange = &mut self.exchanges[at];
+        let read = &mut self.exchanges[at];
+        (read.has_notes, read.is_placed) = (true, notes.started_ms.is_some());
+        let exchange = &mut read.exchange;
         if let Some(response) = &mut exchange.response {
             note_response(response, &notes);
         }
-        exchange.started = span(notes.started_ms);
+        exchange.started = notes.started_ms.map(span).unwrap_or_default();
         exchange.phases = ExchangePhases {
             blocked: span(notes.blocked_ms),
             dns: notes.dns_ms.map(span),
@@ -340,7 +403,7 @@ fn note_response(response: &mut RecordedResponse, notes: &ExchangeNotes) {
 }
 
 /// True for a page, as opposed to what it refers to.
-fn is_document(exchange: &Exchange) -> bool {
+pub(crate) fn is_document(exchange: &Exchange) -> bool {
     let response = exchange.response.as_ref();
     response.is_some_and(|it| it.status < 300 && it.media_type.contains("html"))
 }
@@ -360,8 +423,10 @@ pub(crate) fn date(since_1970: Duration) -> String {
     format!("{:.6}", Timestamp::from_duration(span).unwrap_or_default())
 }
 
-fn since_1970(at: Timestamp) -> Duration {
-    at.as_duration().try_into().unwrap_or_default()
+/// The date of a record, since 1970.
+fn instant(record: &WarcRecord) -> Option<Duration> {
+    let at = record.field("WARC-Date")?.parse::<Timestamp>().ok()?;
+    at.as_duration().try_into().ok()
 }
 
 #[cfg(test)]
@@ -448,9 +513,17 @@ mod tests {
 
     #[test]
     fn a_load_is_read_as_written() {
-        let records = of_load(&load(), "farlink 0.1.0");
-        assert_eq!(read(records).finish(), load());
-        assert_eq!(of_load(&load(), "farlink 0.1.0"), of_load(&load(), "farlink 0.1.0"));
+        let records = of_loads(&[load()], "farlink 0.1.0");
+        assert_eq!(read(records.clone()).finish(), [load()]);
+        assert_eq!(of_loads(&[load()], "farlink 0.1.0"), records);
+    }
+
+    #[test]
+    fn exchanges_belong_to_the_load_that_began_before_them() {
+        let later = load().began + Duration::from_secs(5);
+        let loads =
+            [load(), RecordedLoad { url: "http://a.test/2".into(), began: later, ..load() }];
+        assert_eq!(read(of_loads(&loads, "farlink 0.1.0")).finish(), loads);
     }
 
     #[test]
@@ -470,7 +543,8 @@ mod tests {
         ]);
         assert_eq!(reader.skipped["revisit"], 1);
         assert_eq!(reader.skipped["response that is not HTTP"], 1);
-        let load = reader.finish();
+        let loads = reader.finish();
+        let load = &loads[0];
         assert_eq!(load.url, "http://a.test/");
         let urls: Vec<&str> = load.exchanges.iter().map(|it| it.request.url.as_str()).collect();
         assert_eq!(urls, ["http://a.test/", "http://a.test/b.png"]);

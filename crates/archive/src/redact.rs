@@ -2,7 +2,7 @@
 //!
 //! Values are replaced by as many `x`, so that heads keep their sizes.
 
-use crate::{Fields, RecordedLoad};
+use crate::{Exchange, Fields, RecordedLoad};
 
 /// Fields whose values are credentials (RFC 9110 section 11, RFC 6265).
 const CREDENTIALS: [&str; 5] =
@@ -15,14 +15,17 @@ pub fn credentials(load: &mut RecordedLoad) -> usize {
 
 /// Redacts the header fields with these names in all requests and responses. Returns their number.
 pub fn fields(load: &mut RecordedLoad, names: &[impl AsRef<str>]) -> usize {
-    let mut count = 0;
-    for exchange in &mut load.exchanges {
-        count += redacted(&mut exchange.request.fields, names);
-        if let Some(response) = &mut exchange.response {
-            count += redacted(&mut response.fields, names);
-        }
-    }
-    count
+    load.exchanges.iter_mut().map(|exchange| fields_of(exchange, names)).sum()
+}
+
+/// Redacts the credentials in the header fields of one exchange. Returns their number.
+pub fn exchange(exchange: &mut Exchange) -> usize {
+    fields_of(exchange, &CREDENTIALS)
+}
+
+fn fields_of(exchange: &mut Exchange, names: &[impl AsRef<str>]) -> usize {
+    let response = exchange.response.as_mut().map(|response| redacted(&mut response.fields, names));
+    redacted(&mut exchange.request.fields, names) + response.unwrap_or_default()
 }
 
 fn redacted(fields: &mut Fields, names: &[impl AsRef<str>]) -> usize {

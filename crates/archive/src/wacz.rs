@@ -6,7 +6,8 @@
 
 use std::io::{self, Read, Seek, Write};
 
-use serde_json::json;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use thiserror::Error;
 use url::Url;
 use zip::result::ZipError;
@@ -15,14 +16,14 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use crate::records::{self, LoadReader};
 use crate::warc::{self, WarcError, WarcReader, WarcRecord};
-use crate::{RecordedLoad, message};
+use crate::{Archive, RecordedLoad, message};
 
 /// Path of the records.
 const DATA: &str = "archive/data.warc.gz";
 const DATA_NAME: &str = "data.warc.gz";
 
-/// Bytes of blocks and decoded bodies from which an archive is refused: they are held in memory.
-const MOST_BYTES: u64 = 1 << 30;
+/// Bytes of blocks and decoded bodies from which an archive is refused: the bodies are held in memory.
+const MOST_BYTES: u64 = 8 << 30;
 
 /// A file that is no WACZ file, or is damaged.
 #[derive(Debug, Error)]
@@ -44,81 +45,104 @@ pub enum WaczError {
     },
 }
 
-/// Content of an archive.
-#[derive(Debug)]
-pub struct ArchivedLoad {
-    /// The load.
-    pub load: RecordedLoad,
-    /// Name and version of the recorder, or "WARC".
-    pub software: String,
-    /// Number of records that are no part of it, by their type.
-    pub skipped: Vec<(String, usize)>,
-    /// Why it is incomplete, if it is.
-    pub damage: Option<String>,
-}
-
-/// Writes a load as a WACZ file. `software` is the recorder's name and version.
+/// Writes loads as a WACZ file. `software` is the recorder's name and version.
 ///
 /// # Errors
 /// If `out` fails.
-pub fn write(load: &RecordedLoad, software: &str, out: impl Write + Seek) -> io::Result<()> {
+pub fn write(loads: &[RecordedLoad], software: &str, out: impl Write + Seek) -> io::Result<()> {
     let mut data = Vec::new();
     let mut index = Vec::new();
-    for record in records::of_load(load, software) {
-        let offset = data.len();
+    for record in records::of_loads(loads, software) {
+        let offset = data.len() as u64;
         let length = record.write(&mut data)?;
         index.extend(index_line(&record, offset, length));
     }
+    package(&mut &data[..], data.len() as u64, index, loads, software, out)
+}
+
+/// Packs WARC records, of `bytes` compressed, with the lines of their index and the list of pages.
+pub(crate) fn package(
+    records: &mut impl Read,
+    bytes: u64,
+    mut index: Vec<String>,
+    loads: &[RecordedLoad],
+    software: &str,
+    out: impl Write + Seek,
+) -> io::Result<()> {
+    let mut zip = ZipWriter::new(out);
+    let is_large = bytes >= u64::from(u32::MAX);
+    let stored = SimpleFileOptions::default().large_file(is_large);
+    zip.start_file(DATA, stored.compression_method(CompressionMethod::Stored))?;
+    let mut resources = vec![copy(records, bytes, &mut zip)?];
     index.sort_unstable();
-    let pages = pages(load);
-    let created = records::date(load.began);
-    let files = [
-        (DATA, CompressionMethod::Stored, data),
-        ("indexes/index.cdx", CompressionMethod::Deflated, index.concat().into_bytes()),
-        ("pages/pages.jsonl", CompressionMethod::Deflated, pages.into_bytes()),
-    ];
-    let resource = |(path, _, bytes): &(&str, CompressionMethod, Vec<u8>)| {
-        let name = path.rsplit('/').next().unwrap_or_default();
-        json!({"name": name, "path": path, "hash": warc::digest(bytes), "bytes": bytes.len()})
-    };
+    let deflated = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+    let own = [("indexes/index.cdx", index.concat()), ("pages/pages.jsonl", pages(loads))];
+    for (path, text) in own {
+        zip.start_file(path, deflated)?;
+        zip.write_all(text.as_bytes())?;
+        resources.push(resource(path, &warc::digest(text.as_bytes()), text.len() as u64));
+    }
+    let main = loads.first().cloned().unwrap_or_default();
+    let created = records::date(main.began);
     let package = json!({
         "profile": "data-package",
         "wacz_version": "1.1.1",
-        "title": load.title,
+        "title": main.title,
         "created": created,
         "software": software,
-        "mainPageUrl": load.url,
+        "mainPageUrl": main.url,
         "mainPageDate": created,
-        "resources": files.iter().map(resource).collect::<Vec<_>>(),
+        "resources": resources,
     });
     let package = serde_json::to_vec_pretty(&package)?;
     let digest = json!({"path": "datapackage.json", "hash": warc::digest(&package)});
     let digest = serde_json::to_vec_pretty(&digest)?;
-    let own = [
-        ("datapackage.json", CompressionMethod::Deflated, package),
-        ("datapackage-digest.json", CompressionMethod::Deflated, digest),
-    ];
-    let mut zip = ZipWriter::new(out);
-    for (path, method, bytes) in files.into_iter().chain(own) {
-        zip.start_file(path, SimpleFileOptions::default().compression_method(method))?;
+    for (path, bytes) in [("datapackage.json", package), ("datapackage-digest.json", digest)] {
+        zip.start_file(path, deflated)?;
         zip.write_all(&bytes)?;
     }
     zip.finish()?;
     Ok(())
 }
 
-fn pages(load: &RecordedLoad) -> String {
+/// Copies the records into the archive; returns their entry of the package.
+fn copy(records: &mut impl Read, bytes: u64, out: &mut impl Write) -> io::Result<Value> {
+    let mut hash = Sha256::new();
+    let mut piece = vec![0; 1 << 16];
+    let mut records = records.take(bytes);
+    let mut copied = 0;
+    loop {
+        match records.read(&mut piece)? {
+            0 if copied < bytes => return Err(io::ErrorKind::UnexpectedEof.into()),
+            0 => return Ok(resource(DATA, &warc::digest_of(hash), bytes)),
+            read => {
+                hash.update(&piece[..read]);
+                out.write_all(&piece[..read])?;
+                copied += read as u64;
+            }
+        }
+    }
+}
+
+fn resource(path: &str, digest: &str, bytes: u64) -> Value {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    json!({"name": name, "path": path, "hash": digest, "bytes": bytes})
+}
+
+fn pages(loads: &[RecordedLoad]) -> String {
     let head = json!({"format": "json-pages-1.0", "id": "pages", "title": "All Pages"});
-    let id = warc::digest(load.url.as_bytes());
-    let page = json!({
-        "id": id["sha256:".len()..][..22], "url": load.url, "title": load.title,
-        "ts": records::date(load.began),
-    });
-    format!("{head}\n{page}\n")
+    let page = |load: &RecordedLoad| {
+        let date = records::date(load.began);
+        let id = warc::digest(format!("{date} {}", load.url).as_bytes());
+        let id = &id["sha256:".len()..][..22];
+        let page = json!({"id": id, "url": load.url, "title": load.title, "ts": date});
+        format!("{page}\n")
+    };
+    format!("{head}\n{}", loads.iter().map(page).collect::<String>())
 }
 
 /// The line of the index for a response: its sort key, its time, and where it lies.
-fn index_line(record: &WarcRecord, offset: usize, length: u64) -> Option<String> {
+pub(crate) fn index_line(record: &WarcRecord, offset: u64, length: u64) -> Option<String> {
     let url = record.target().filter(|_| record.kind() == "response")?;
     let response = message::response(&record.block)?;
     let date = record.field("WARC-Date")?;
@@ -156,11 +180,11 @@ fn sort_key(url: &str) -> String {
     key
 }
 
-/// Reads the load of a WACZ file.
+/// Reads the loads of a WACZ file.
 ///
 /// # Errors
-/// If it is none. Damage after some records is not an error: they are the load, with [`ArchivedLoad::damage`].
-pub fn read(file: impl Read + Seek) -> Result<ArchivedLoad, WaczError> {
+/// If it is none. Damage after some records is not an error: they are the loads, with [`Archive::damage`].
+pub fn read(file: impl Read + Seek) -> Result<Archive, WaczError> {
     let mut zip = ZipArchive::new(file)?;
     let is_warc = |name: &String| {
         name.starts_with("archive/") && (name.ends_with(".warc") || name.ends_with(".warc.gz"))
@@ -182,23 +206,23 @@ pub fn read(file: impl Read + Seek) -> Result<ArchivedLoad, WaczError> {
             Err(source) => return Err(WaczError::Warc { file: name, source }),
         }
     }
-    Ok(archived(reader, damage))
+    Ok(archive(reader, damage))
 }
 
-/// Reads the load of a WARC file, compressed or not.
+/// Reads the loads of a WARC file, compressed or not.
 ///
 /// # Errors
-/// If it is none. Damage after some records is not an error: they are the load, with [`ArchivedLoad::damage`].
-pub fn read_warc(file: impl Read) -> Result<ArchivedLoad, WarcError> {
+/// If it is none. Damage after some records is not an error: they are the loads, with [`Archive::damage`].
+pub fn read_warc(file: impl Read) -> Result<Archive, WarcError> {
     let mut reader = LoadReader::default();
     let damage = add_all(&mut reader, file)?;
-    Ok(archived(reader, damage))
+    Ok(archive(reader, damage))
 }
 
-fn archived(mut reader: LoadReader, damage: Option<String>) -> ArchivedLoad {
+fn archive(mut reader: LoadReader, damage: Option<String>) -> Archive {
     let skipped = std::mem::take(&mut reader.skipped).into_iter().collect();
     let software = reader.software.take().unwrap_or_else(|| "WARC".to_owned());
-    ArchivedLoad { load: reader.finish(), software, skipped, damage }
+    Archive { loads: reader.finish(), software, skipped, damage }
 }
 
 /// Adds all records of a file; returns the damage that ends it, if any.
@@ -254,14 +278,14 @@ mod tests {
 
     fn written() -> Vec<u8> {
         let mut file = Cursor::new(Vec::new());
-        write(&load(), "farlink 0.1.0", &mut file).unwrap();
+        write(&[load()], "farlink 0.1.0", &mut file).unwrap();
         file.into_inner()
     }
 
     #[test]
     fn a_load_is_read_as_written() {
         let read = read(Cursor::new(written())).unwrap();
-        assert_eq!((read.load, read.damage), (load(), None));
+        assert_eq!((read.loads, read.damage), (vec![load()], None));
         assert_eq!(read.skipped, []);
     }
 
@@ -306,14 +330,14 @@ mod tests {
     #[test]
     fn a_torn_warc_file_is_read_as_far_as_it_goes() {
         let mut data = Vec::new();
-        for record in records::of_load(&load(), "farlink") {
+        for record in records::of_loads(&[load()], "farlink") {
             record.write(&mut data).unwrap();
         }
         let whole = read_warc(&data[..]).unwrap();
-        assert_eq!((whole.load, whole.damage), (load(), None));
+        assert_eq!((whole.loads, whole.damage), (vec![load()], None));
         let torn = read_warc(&data[..data.len() - 300]).unwrap();
         assert!(torn.damage.unwrap().starts_with("damaged after "), "some records are lost");
-        assert_eq!(torn.load.exchanges[0], load().exchanges[0]);
+        assert_eq!(torn.loads[0].exchanges[0], load().exchanges[0]);
         assert!(matches!(read_warc(&b"<html>"[..]), Err(WarcError::NotWarc(_))));
     }
 

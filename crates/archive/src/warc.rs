@@ -15,7 +15,7 @@ use crate::Fields;
 use crate::load::first;
 
 /// The largest block that is read; a longer one is an error.
-const MOST_BLOCK_BYTES: u64 = 256 << 20;
+const MOST_BLOCK_BYTES: u64 = 2 << 30;
 
 /// The longest head of a record.
 const MOST_HEAD_BYTES: usize = 1 << 20;
@@ -97,23 +97,60 @@ impl WarcRecord {
     /// # Errors
     /// If `out` fails.
     pub fn write(&self, out: &mut impl Write) -> io::Result<u64> {
-        let mut member = GzEncoder::new(Vec::new(), Compression::default());
+        self.write_before(&mut io::empty(), 0, out)
+    }
+
+    /// Writes it as one gzip member whose block goes on with `rest_bytes` of `rest`; returns the member's length.
+    ///
+    /// # Errors
+    /// If `out` or `rest` fails, or `rest` is shorter.
+    pub(crate) fn write_before(
+        &self,
+        rest: &mut impl Read,
+        rest_bytes: u64,
+        out: &mut impl Write,
+    ) -> io::Result<u64> {
+        let mut member = GzEncoder::new(CountedWrite { out, bytes: 0 }, Compression::default());
         write!(member, "{VERSION}\r\n")?;
         for (name, value) in &self.fields {
             write!(member, "{name}: {value}\r\n")?;
         }
-        write!(member, "Content-Length: {}\r\n\r\n", self.block.len())?;
+        write!(member, "Content-Length: {}\r\n\r\n", self.block.len() as u64 + rest_bytes)?;
         member.write_all(&self.block)?;
+        if io::copy(&mut rest.take(rest_bytes), &mut member)? < rest_bytes {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
         member.write_all(b"\r\n\r\n")?;
-        let member = member.finish()?;
-        out.write_all(&member)?;
-        Ok(member.len() as u64)
+        Ok(member.finish()?.bytes)
+    }
+}
+
+/// Counts the bytes that pass to `out`.
+struct CountedWrite<'a, W> {
+    out: &'a mut W,
+    bytes: u64,
+}
+
+impl<W: Write> Write for CountedWrite<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
 
 /// A digest as WACZ and WARC files state it.
 pub fn digest(bytes: &[u8]) -> String {
-    let hex: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    digest_of(Sha256::new_with_prefix(bytes))
+}
+
+/// The digest of all that `hash` was given.
+pub fn digest_of(hash: Sha256) -> String {
+    let hex: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     format!("sha256:{hex}")
 }
 

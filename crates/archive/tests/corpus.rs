@@ -17,12 +17,12 @@ fn seeds_are_read_and_written_again() {
     assert_eq!(seeds.len(), 2);
     for seed in seeds {
         let archived = parse(&seed).unwrap();
-        assert_eq!((archived.damage, archived.load.exchanges.len()), (None, 1));
-        let body = archived.load.exchanges[0].response.as_ref().unwrap().body.as_deref();
+        assert_eq!((archived.damage, archived.loads[0].exchanges.len()), (None, 1));
+        let body = archived.loads[0].exchanges[0].response.as_ref().unwrap().body.as_deref();
         assert_eq!(body, Some(&b"<img>"[..]));
         let mut file = Cursor::new(Vec::new());
-        wacz::write(&archived.load, "a/1", &mut file).unwrap();
-        assert_eq!(parse(file.get_ref()).unwrap().load, archived.load);
+        wacz::write(&archived.loads, "a/1", &mut file).unwrap();
+        assert_eq!(parse(file.get_ref()).unwrap().loads, archived.loads);
     }
 }
 

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::net_log::NetLog;
 use super::pipe::Pipe;
+use super::tab::text;
 use super::{BrowserContext, BrowserProxy, ChromiumError};
 
 /// Launch options.
@@ -42,6 +43,8 @@ pub struct Launch {
     /// True if it is to report the local address of each connection, by which the kernel and the emulator know it.
     /// It does so by a complete log of its network, which costs it some time.
     pub addresses: bool,
+    /// True if other programs may drive it, too: see [`Running::devtools`].
+    pub has_devtools_port: bool,
 }
 
 /// Names that a launch states no address for.
@@ -124,6 +127,9 @@ const CALLED_HOMES: [&str; 6] = [
 /// The address of Google's accounts, which Chromium calls when it starts; pages may refer to the real one.
 const NO_ACCOUNTS: &str = "--gaia-url=https://accounts.invalid";
 
+/// Where Chromium tells the port of `--remote-debugging-port=0`, in the profile.
+const PORT_FILE: &str = "profile/DevToolsActivePort";
+
 /// Names of the files for its standard error and the log of its network, in the profile.
 const STDERR: &str = "stderr.log";
 const NET_LOG: &str = "net-log.json";
@@ -141,7 +147,7 @@ impl Launch {
         let command = self.command().map_err(ChromiumError::Start)?;
         let child = spawn(command).map_err(ChromiumError::Start)?;
         let net_log = self.addresses.then(|| NetLog::new(self.profile.join(NET_LOG)));
-        Running::new(child, self.profile.join(STDERR), net_log)
+        Running::new(child, &self.profile, net_log)
     }
 
     /// The command: with a separate process group, so that all of its processes can be ended.
@@ -190,6 +196,9 @@ impl Launch {
             let mut flag = OsString::from("--log-net-log=");
             flag.push(self.profile.join(NET_LOG));
             arguments.push(flag);
+        }
+        if self.has_devtools_port {
+            arguments.push("--remote-debugging-port=0".into());
         }
         if self.sandbox == ChromiumSandbox::None {
             arguments.push("--no-sandbox".into());
@@ -287,6 +296,8 @@ pub struct Running {
     /// `None` once it has been ended.
     child: Option<Child>,
     stderr: PathBuf,
+    /// Where it tells its DevTools port.
+    port_file: PathBuf,
     version: String,
     pub(super) net_log: Option<NetLog>,
     pub(super) pipe: Pipe,
@@ -295,15 +306,17 @@ pub struct Running {
 impl Running {
     pub(super) fn new(
         mut child: Child,
-        stderr: PathBuf,
+        profile: &Path,
         net_log: Option<NetLog>,
     ) -> Result<Running, ChromiumError> {
         let (Some(commands), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
             panic!("the launcher hands back a child with the pipes it was given");
         };
         let pipe = Pipe::new(commands, answers);
+        let (stderr, port_file) = (profile.join(STDERR), profile.join(PORT_FILE));
+        let child = Some(child);
         let mut running =
-            Running { child: Some(child), stderr, version: String::new(), net_log, pipe };
+            Running { child, stderr, port_file, version: String::new(), net_log, pipe };
         let version = running.call(None, "Browser.getVersion", json!({}))?;
         running.version = version["product"].as_str().unwrap_or_default().to_owned();
         Ok(running)
@@ -320,6 +333,27 @@ impl Running {
     /// If it cannot be created.
     pub fn context(&mut self) -> Result<BrowserContext<'_>, ChromiumError> {
         BrowserContext::new(self)
+    }
+
+    /// The browser's own context, which programs at its DevTools port see first.
+    pub fn own_context(&mut self) -> BrowserContext<'_> {
+        BrowserContext { running: self, id: None }
+    }
+
+    /// URL of its DevTools port, for other programs: Playwright's `connectOverCDP`, Puppeteer's `connect`.
+    ///
+    /// # Errors
+    /// If it has none.
+    pub fn devtools(&mut self) -> Result<String, ChromiumError> {
+        // The file is written when the port is open; a new tab takes longer than that.
+        let answer = self.call(None, "Target.createTarget", json!({ "url": "about:blank" }))?;
+        let target = json!({ "targetId": text(&answer, "Target.createTarget", "targetId")? });
+        self.call(None, "Target.closeTarget", target)?;
+        let told = std::fs::read_to_string(&self.port_file).unwrap_or_default();
+        match told.lines().next().and_then(|line| line.parse::<u16>().ok()) {
+            Some(port) => Ok(format!("http://127.0.0.1:{port}")),
+            None => Err(ChromiumError::Start(io::Error::other("it opened no DevTools port"))),
+        }
     }
 
     /// Ends it in order.
@@ -400,6 +434,7 @@ mod tests {
             quic_hosts: Vec::new(),
             sandbox: ChromiumSandbox::Own,
             addresses: false,
+            has_devtools_port: false,
         };
         let arguments = launch.arguments();
         let rules = "--host-resolver-rules=MAP a.test 10.0.0.1:443, MAP b.test [fd00::1]:80, \
@@ -430,6 +465,7 @@ mod tests {
             quic_hosts: Vec::new(),
             sandbox: ChromiumSandbox::Own,
             addresses: false,
+            has_devtools_port: false,
         };
         let arguments = launch.arguments();
         let has = |start: &str| arguments.iter().any(|it| it.to_string_lossy().starts_with(start));

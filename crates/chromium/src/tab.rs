@@ -48,7 +48,10 @@ impl<'a> Tab<'a> {
         settings: &TabSettings,
     ) -> Result<Tab<'a>, ChromiumError> {
         let running = &mut *context.running;
-        let target = json!({ "url": "about:blank", "browserContextId": context.id });
+        let mut target = json!({ "url": "about:blank" });
+        if let Some(id) = &context.id {
+            target["browserContextId"] = id.as_str().into();
+        }
         let answer = running.call(None, "Target.createTarget", target)?;
         let frame = text(&answer, "Target.createTarget", "targetId")?;
         let attach = json!({ "targetId": frame, "flatten": true });
@@ -135,7 +138,8 @@ impl Drop for Tab<'_> {
 /// context share them like those of one user; dropped, it discards all of them.
 pub struct BrowserContext<'a> {
     pub(super) running: &'a mut Running,
-    pub(super) id: String,
+    /// `None` for the browser's own context.
+    pub(super) id: Option<String>,
 }
 
 impl BrowserContext<'_> {
@@ -146,7 +150,7 @@ impl BrowserContext<'_> {
             json!({ "disposeOnDetach": true }),
         )?;
         let id = text(&answer, "Target.createBrowserContext", "browserContextId")?;
-        Ok(BrowserContext { running, id })
+        Ok(BrowserContext { running, id: Some(id) })
     }
 
     /// Loads `plan`'s page in a new tab.
@@ -177,12 +181,10 @@ impl BrowserContext<'_> {
 
 impl Drop for BrowserContext<'_> {
     fn drop(&mut self) {
+        let Some(id) = &self.id else { return };
+        let id = json!({ "browserContextId": id });
         // A browser that is gone has no contexts either.
-        let _ = self.running.pipe.send(
-            None,
-            "Target.disposeBrowserContext",
-            json!({ "browserContextId": self.id }),
-        );
+        let _ = self.running.pipe.send(None, "Target.disposeBrowserContext", id);
     }
 }
 

@@ -240,3 +240,38 @@ fn a_page_that_does_not_load_is_an_error() {
     }
     assert_eq!(desk.names(), Vec::<String>::new(), "nothing is written");
 }
+
+#[test]
+fn pages_are_recorded_as_those_of_one_visitor() {
+    let desk = Desk::new();
+    if !has_chromium(&desk) {
+        return;
+    }
+    let shop = Shop::open();
+    // The script opens the shop, which sets a cookie.
+    let script = "curl -sS -X PUT \"$FARLINK_DEVTOOLS/json/new?http://a.test/\" >tab && \
+        until curl -sS \"$FARLINK_DEVTOOLS/json/list\" | grep -q 'A shop'; do :; done";
+    let options =
+        format!("record http://b.test/ http://a.test/ --keep-credentials {}", shop.options());
+    let mut arguments: Vec<&str> = options.split_whitespace().collect();
+    arguments.extend(["-o", "two.wacz", "--script", script]);
+    let ran = desk.run(&arguments);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.err.contains("http://b.test/: recorded"), "{}", ran.err);
+    let listed = desk.farlink("archive ls two.wacz").ok();
+    let pages: Vec<&str> = listed.lines().filter(|line| line.starts_with("page ")).collect();
+    assert_eq!(pages, ["page 1: http://b.test/", "page 2: http://a.test/"]);
+    desk.farlink("archive import two.wacz --keep-credentials -o two.har").ok();
+    let har: Value = serde_json::from_str(&desk.read("two.har")).unwrap();
+    let fields = entry(&har, "a.test/")["request"]["headers"].as_array().unwrap();
+    let cookie =
+        fields.iter().find(|it| it["name"].as_str().unwrap().eq_ignore_ascii_case("cookie"));
+    assert_eq!(cookie.expect("of the script's visit")["value"], "id=secret");
+    let loaded = desk.farlink("load two.wacz --page 2 --network 3g --protocol h1 -n 1");
+    assert_eq!(loaded.code, 0, "{}", loaded.err);
+    assert!(!loaded.err.contains("contains 2 pages"), "{}", loaded.err);
+
+    let mut arguments: Vec<&str> = options.split_whitespace().collect();
+    arguments.extend(["-o", "no.wacz", "--script", "exit 4"]);
+    desk.run(&arguments).refused(&["--script: `exit 4` failed"]);
+}

@@ -3,10 +3,11 @@
 mod common;
 
 use std::io::Write;
+use std::process::Stdio;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use common::Desk;
+use common::{Desk, Ran};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
@@ -86,4 +87,38 @@ fn other_replayers_recordings_are_imported() {
     let loaded = desk.farlink("load site.wprgo --network 3g --protocol h1,h2 -n 1 --no-noise").ok();
     assert!(loaded.contains("Load time"), "{loaded}");
     desk.farlink("archive import . -o site.wacz").refused(&["not one of Mahimahi's records"]);
+}
+
+#[test]
+fn recordings_are_merged_and_taken_from_devtools() {
+    let desk = Desk::new();
+    desk.put("one.har", har(&[("/", "hello"), ("/a", "a")]));
+    desk.put("two.har", har(&[("/other", "world")]));
+    let ran = desk.farlink("archive merge two.har one.har -o both.wacz");
+    assert!(ran.err.contains("merged 3 requests of 2 pages"), "{}", ran.err);
+    let listed = desk.farlink("archive ls both.wacz").ok();
+    let pages: Vec<&str> = listed.lines().filter(|line| line.starts_with("page ")).collect();
+    assert_eq!(pages, ["page 1: https://a.test/other", "page 2: https://a.test/"]);
+    assert_eq!(desk.farlink("archive cat both.wacz https://a.test/a").ok(), "a");
+    let shown = desk.farlink("pages show both.wacz#2").ok();
+    assert!(shown.contains("2 requests") && shown.contains("https://a.test/a"), "{shown}");
+
+    let paste = |text: &str, options: &str| {
+        let mut command = desk.command(&options.split_whitespace().collect::<Vec<_>>());
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        Ran::new(&child.wait_with_output().unwrap())
+    };
+    let ran = paste(&desk.read("one.har"), "record --from-devtools");
+    assert!(ran.err.contains("recorded 2 requests") && ran.err.contains("wrote a.test.har"));
+    assert!(!desk.read("a.test.har").contains("id=1"), "cookies are redacted");
+    let empty = "{\"log\": {\"entries\": []}}";
+    paste(empty, "record --from-devtools -o b.har").refused(&["a HAR without entries"]);
+    let said = paste("<html>", "record --from-devtools -o b.har").refused(&["not a HAR file"]);
+    assert!(said.contains("Copy all as HAR"), "{said}");
 }

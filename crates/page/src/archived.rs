@@ -3,7 +3,7 @@
 //! The archive becomes a HAR with bodies, and that a page: so the same rules hold for both. Other recorders' WARC files
 //! state no durations: then servers do not think, and dependencies are those that bodies name.
 
-use archive::wacz::ArchivedLoad;
+use archive::Archive;
 
 use crate::har::{self, ImportOptions};
 use crate::{Caution, Error, Page};
@@ -12,8 +12,8 @@ use crate::{Caution, Error, Page};
 pub(crate) fn parse(name: &str, stored: &[u8], options: &ImportOptions) -> Result<Page, Error> {
     let wrong = |problem: String| Error::Archive { name: name.to_owned(), problem };
     let archived = archive::parse(stored).map_err(|error| wrong(error.to_string()))?;
-    let ArchivedLoad { load, software, skipped, damage } = archived;
-    if load.exchanges.is_empty() {
+    let Archive { loads, software, skipped, damage } = archived;
+    if loads.iter().all(|load| load.exchanges.is_empty()) {
         let skipped: Vec<String> =
             skipped.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
         let others = if skipped.is_empty() { "none at all".to_owned() } else { skipped.join(", ") };
@@ -21,7 +21,7 @@ pub(crate) fn parse(name: &str, stored: &[u8], options: &ImportOptions) -> Resul
         return Err(wrong(format!("no record of an HTTP response (others: {others}){cause}")));
     }
     let (recorder, version) = software.split_once(['/', ' ']).unwrap_or((&software, ""));
-    let text = archive::har::text(&load, (recorder, version));
+    let text = archive::har::text(&loads, (recorder, version));
     let mut page = har::parse(name, text.as_bytes(), options)?;
     page.origin = page.origin.replacen("HAR by", "WARC by", 1);
     for (kind, count) in skipped {
@@ -83,7 +83,7 @@ mod tests {
 
     fn warc() -> Vec<u8> {
         let mut file = Vec::new();
-        for record in archive::records::of_load(&load(), "farlink 0.1.0") {
+        for record in archive::records::of_loads(&[load()], "farlink 0.1.0") {
             record.write(&mut file).unwrap();
         }
         file
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn an_archive_is_a_page() {
         let mut wacz = Cursor::new(Vec::new());
-        archive::wacz::write(&load(), "farlink 0.1.0", &mut wacz).unwrap();
+        archive::wacz::write(&[load()], "farlink 0.1.0", &mut wacz).unwrap();
         for stored in [wacz.into_inner(), warc()] {
             let page = open(&stored).unwrap();
             assert!(page.origin.starts_with("WARC by farlink 0.1.0, 3 entries"), "{}", page.origin);

@@ -118,9 +118,9 @@ fn has_member(list: &HeaderValue, name: &str) -> bool {
     members.any(|member| member.trim_ascii().eq_ignore_ascii_case(name.as_bytes()))
 }
 
-/// This proxy's name in `Via` (RFC 9110 section 7.6.3).
+/// This proxy's name in `Via` (RFC 9110 section 7.6.3); none for a proxy that stays unseen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ViaPseudonym(String);
+pub struct ViaPseudonym(Option<String>);
 
 impl ViaPseudonym {
     /// A unique random name, for a proxy that was given none.
@@ -132,18 +132,25 @@ impl ViaPseudonym {
 
     /// A proxy named `pseudonym`, which must be unique along the path.
     pub fn new(pseudonym: &str) -> ViaPseudonym {
-        ViaPseudonym(pseudonym.to_owned())
+        ViaPseudonym(Some(pseudonym.to_owned()))
+    }
+
+    /// No name, for a recorder: origins answer a request with `Via` differently, nginx without compression.
+    pub fn unseen() -> ViaPseudonym {
+        ViaPseudonym(None)
     }
 
     /// Returns true if a message with `fields` has passed this proxy before: then it is in a loop.
     pub fn has_passed(&self, fields: &HeaderMap) -> bool {
+        let Some(own) = self.0.as_deref() else { return false };
         let values = fields.get_all(VIA).iter().filter_map(|value| value.to_str().ok());
         let mut members = values.flat_map(|value| value.split(','));
-        members.any(|member| member.split_whitespace().nth(1) == Some(self.0.as_str()))
+        members.any(|member| member.split_whitespace().nth(1) == Some(own))
     }
 
     /// Appends this proxy to those that the message has passed; `received` is the version of the incoming message.
     pub fn add(&self, fields: &mut HeaderMap, received: Version) {
+        let Some(own) = self.0.as_deref() else { return };
         let version = match received {
             Version::HTTP_10 => "1.0",
             Version::HTTP_2 => "2",
@@ -157,7 +164,7 @@ impl ViaPseudonym {
         }
         value.extend_from_slice(version.as_bytes());
         value.push(b' ');
-        value.extend_from_slice(self.0.as_bytes());
+        value.extend_from_slice(own.as_bytes());
         let value = HeaderValue::from_bytes(&value);
         fields.insert(VIA, value.expect("fields' values and a token make a field's value"));
     }

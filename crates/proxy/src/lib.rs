@@ -12,6 +12,7 @@ pub mod config;
 pub mod fields;
 pub mod forward;
 pub mod journal;
+pub mod observation;
 pub mod origin;
 pub mod overrides;
 pub mod pac;

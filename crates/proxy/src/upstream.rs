@@ -17,7 +17,7 @@ use http_stack::h2;
 use tls::Protocol;
 
 pub use body::{OriginTunnel, ResponseBody};
-pub use connect::{OriginAddress, ReachPolicy};
+pub use connect::{OpenedConnection, OriginAddress, ReachPolicy, TlsHandshake};
 pub use fairness::ClientPeer;
 pub use fetch::{FetchError, FetchOrder, Fetched, Upstream};
 pub use health::{Health, HealthCheck, HealthSettings, ServerChoice, ServerTally};

@@ -3,11 +3,14 @@
 //! Both versions of TLS are spoken, at the peer's choice.
 
 use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::CryptoProvider;
+use rustls::crypto::{
+    CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
+};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::{NoServerSessionStorage, ProducesTickets, ResolvesServerCert};
@@ -18,6 +21,9 @@ use rustls::{
 };
 use tokio_rustls::TlsConnector;
 use world::TcpStream;
+use x509_parser::certificate::X509Certificate;
+use x509_parser::extensions::GeneralName;
+use x509_parser::prelude::FromDer;
 
 use super::records::{MAX_RECORD_BYTES, Records};
 use super::server::Server;
@@ -144,6 +150,12 @@ impl Authorities {
         Authorities(Arc::new(Nobody))
     }
 
+    /// Every certificate is accepted: for test servers with certificates of their own.
+    pub fn unverified() -> Authorities {
+        let algorithms = system_provider().signature_verification_algorithms;
+        Authorities(Arc::new(Anybody { algorithms }))
+    }
+
     /// The fixed keys of our own servers: for simulated ones.
     pub fn fixed() -> Authorities {
         let algorithms = system_provider().signature_verification_algorithms;
@@ -196,6 +208,63 @@ impl ServerCertVerifier for Nobody {
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         system_provider().signature_verification_algorithms.supported_schemes()
     }
+}
+
+/// Accepts every certificate. The server must have its key.
+#[derive(Debug)]
+struct Anybody {
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _leaf: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _name: &ServerName<'_>,
+        _ocsp: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, certificate, signature, &self.algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signature, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}
+
+/// DNS names and addresses that a certificate (DER) holds for; none of one that cannot be read.
+pub fn certificate_names(certificate: &[u8]) -> Vec<String> {
+    let Ok((_, certificate)) = X509Certificate::from_der(certificate) else { return Vec::new() };
+    let Ok(Some(names)) = certificate.subject_alternative_name() else { return Vec::new() };
+    let name = |name: &GeneralName<'_>| match name {
+        GeneralName::DNSName(name) => Some((*name).to_owned()),
+        GeneralName::IPAddress(bytes) => match bytes.len() {
+            4 => Some(Ipv4Addr::from(<[u8; 4]>::try_from(*bytes).ok()?).to_string()),
+            16 => Some(Ipv6Addr::from(<[u8; 16]>::try_from(*bytes).ok()?).to_string()),
+            _ => None,
+        },
+        _ => None,
+    };
+    names.value.general_names.iter().filter_map(name).collect()
 }
 
 /// The certificates of a PEM text.

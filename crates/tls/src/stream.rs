@@ -164,6 +164,13 @@ impl Stream {
         }
     }
 
+    /// The certificates that the server sent to this client, its own first (DER).
+    pub fn server_certificates(&self) -> Vec<Vec<u8>> {
+        let StreamLayer::Tls(tls) = &self.transport else { return Vec::new() };
+        let sent = tls.get_ref().1.peer_certificates().unwrap_or_default();
+        sent.iter().map(|certificate| certificate.to_vec()).collect()
+    }
+
     /// The address of the other end, if it is known.
     pub fn peer(&self) -> Option<SocketAddr> {
         match &self.transport {

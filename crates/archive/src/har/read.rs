@@ -1,4 +1,4 @@
-//! A HAR with content as a recorded load: its first page.
+//! A HAR with content as recorded loads, one for each page.
 //!
 //! Only what a replay needs is read: messages with their bodies, times, and who answered. A field of an unexpected type is a
 //! damaged file; a missing one has its default.
@@ -60,7 +60,7 @@ struct Program {
     version: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Page {
     #[serde(default)]
@@ -198,39 +198,53 @@ fn span<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, 
     Ok(millis.and_then(|millis| Duration::try_from_secs_f64(millis / 1000.0).ok()))
 }
 
-/// Reads the load of a HAR file's first page; entries of other pages are left out.
+/// Reads the loads of a HAR file's pages that have entries, at least one. An entry without a page is the first one's.
 ///
 /// # Errors
 /// If it is no HAR file.
-pub fn read(file: &[u8]) -> Result<RecordedLoad, HarError> {
+pub fn read(file: &[u8]) -> Result<Vec<RecordedLoad>, HarError> {
     let file = file.strip_prefix(b"\xef\xbb\xbf").unwrap_or(file);
-    let log = serde_json::from_slice::<File>(file)?.log;
-    let page = log.pages.first();
-    let is_ours = |entry: &&Entry| match (page, &entry.pageref) {
-        (Some(page), Some(reference)) => *reference == page.id,
-        _ => true,
+    let mut log = serde_json::from_slice::<File>(file)?.log;
+    if log.pages.is_empty() {
+        log.pages.push(Page::default());
+    }
+    let page_of = |entry: &Entry| {
+        let named = |page: &Page| entry.pageref.as_ref() == Some(&page.id);
+        log.pages.iter().position(named).unwrap_or_default()
     };
-    let entries: Vec<&Entry> = log.entries.iter().filter(is_ours).collect();
-    let first = entries.iter().filter_map(|entry| instant(&entry.started_date_time)).min();
-    let began = page.and_then(|page| instant(&page.started_date_time)).or(first);
-    let began = began.unwrap_or_default();
-    let exchanges = entries.iter().enumerate();
-    let exchanges = exchanges.map(|(at, entry)| exchange(entry, at + 1, began));
-    let url = entries.first().map(|entry| entry.request.url.clone()).unwrap_or_default();
-    let browser = log.browser.unwrap_or_default();
-    let title = page.map(|page| page.document_title.as_ref().unwrap_or(&page.title));
-    let timings = page.map(|page| &page.page_timings);
+    let mut loads = Vec::new();
+    for (at, page) in log.pages.iter().enumerate() {
+        let numbered = log.entries.iter().enumerate();
+        let own: Vec<(usize, &Entry)> =
+            numbered.filter(|(_, entry)| page_of(entry) == at).collect();
+        if !own.is_empty() || log.entries.is_empty() && at == 0 {
+            loads.push(load(&log, page, &own)?);
+        }
+    }
+    loads.sort_by_key(|load| load.began);
+    Ok(loads)
+}
+
+/// The load of a page with its entries and their numbers.
+fn load(log: &Log, page: &Page, entries: &[(usize, &Entry)]) -> Result<RecordedLoad, HarError> {
+    let first = entries.iter().filter_map(|(_, entry)| instant(&entry.started_date_time)).min();
+    let began = instant(&page.started_date_time).or(first).unwrap_or_default();
+    let exchanges = entries.iter().map(|(at, entry)| exchange(entry, at + 1, began));
+    let url = entries.first().map(|(_, entry)| entry.request.url.clone()).unwrap_or_default();
+    let browser = log.browser.as_ref();
+    let browser = browser.map(|it| format!("{}/{}", it.name, it.version));
+    let timings = &page.page_timings;
     Ok(RecordedLoad {
         url: without_fragment(&url).to_owned(),
-        browser: format!("{}/{}", browser.name, browser.version),
-        title: title.cloned().unwrap_or_default(),
+        browser: browser.unwrap_or_default(),
+        title: page.document_title.as_ref().unwrap_or(&page.title).clone(),
         began,
-        content_loaded: timings.and_then(|timings| timings.on_content_load),
-        loaded: timings.and_then(|timings| timings.on_load),
-        first_contentful_paint: timings.and_then(|timings| timings.first_contentful_paint),
-        largest_contentful_paint: timings.and_then(|timings| timings.largest_contentful_paint),
+        content_loaded: timings.on_content_load,
+        loaded: timings.on_load,
+        first_contentful_paint: timings.first_contentful_paint,
+        largest_contentful_paint: timings.largest_contentful_paint,
         exchanges: exchanges.collect::<Result<_, _>>()?,
-        certificates: log.certificates,
+        certificates: log.certificates.clone(),
     })
 }
 
@@ -345,8 +359,11 @@ mod tests {
             "pages": [{"id": "1", "startedDateTime": "2026-01-01T00:00:00Z"}, {"id": "2"}],
             "entries": [entry("1", "https://a.test/#top"), entry("2", "https://b.test/")],
         }});
-        let load = read(file.to_string().as_bytes()).unwrap();
-        assert_eq!((load.url.as_str(), load.exchanges.len()), ("https://a.test/", 1));
+        let loads = read(file.to_string().as_bytes()).unwrap();
+        let urls: Vec<&str> = loads.iter().map(|load| load.url.as_str()).collect();
+        assert_eq!(urls, ["https://a.test/", "https://b.test/"]);
+        let load = &loads[0];
+        assert_eq!(load.exchanges.len(), 1);
         let exchange = &load.exchanges[0];
         assert_eq!(exchange.started, Duration::from_secs(1));
         assert!(exchange.request.fields.is_empty());

@@ -111,6 +111,7 @@ pub fn start(chromium: &Chromium, scratch: &Scratch, stages: &[Stage]) -> Runnin
         quic_hosts: Vec::new(),
         sandbox: if root { ChromiumSandbox::None } else { ChromiumSandbox::Own },
         addresses: true,
+        has_devtools_port: false,
     };
     let pid = scratch.0.join("pid");
     launch

@@ -1,5 +1,6 @@
 //! Options of `farlink record` and `farlink archive`.
 
+use std::ffi::OsString;
 use std::fmt::{self, Display};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -8,15 +9,16 @@ use std::str::FromStr;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use clap::{Args, Subcommand, ValueHint};
+use proxy::config::{Address, ConfigNetwork};
 
 #[derive(Args)]
 pub struct Record {
-    /// Page to record: a URL of http: or https:.
-    #[arg(value_hint = ValueHint::Url)]
-    pub url: String,
+    /// Pages to record, one after the other by the same visitor: URLs of http: or https:.
+    #[arg(value_name = "URL", value_hint = ValueHint::Url, required_unless_present_any = ["no_browser", "from_devtools"], conflicts_with_all = ["no_browser", "from_devtools"])]
+    pub urls: Vec<String>,
 
-    /// File to write: .har (a HAR with bodies), or .wacz (a web archive, which replayweb.page opens). By default a HAR file
-    /// named after the host and path, in the working directory.
+    /// File to write: .har (a HAR with bodies), .wacz (a web archive, which replayweb.page opens), or with --no-browser
+    /// .warc.gz. By default a HAR file named after the host and path, in the working directory, or recording.wacz.
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
 
@@ -55,6 +57,41 @@ pub struct Record {
     /// Run Chromium without its sandbox, and as root if farlink is: for pages that you trust.
     #[arg(long)]
     pub no_sandbox: bool,
+
+    /// Run a command of sh before the first page: a script of Playwright or Puppeteer that logs in, with the browser's DevTools
+    /// address in FARLINK_DEVTOOLS.
+    #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString, conflicts_with_all = ["no_browser", "from_devtools"])]
+    pub script: Option<String>,
+
+    /// Record from standard input: the text of "Copy all as HAR" in a browser's DevTools.
+    #[arg(long, conflicts_with_all = ["no_browser", "connect_to", "insecure", "accept_key", "h3_hosts", "settle", "timeout", "viewport", "no_sandbox"])]
+    pub from_devtools: bool,
+
+    /// Record what any client sends through a proxy, until the COMMAND ends or Ctrl-C.
+    #[arg(long, conflicts_with_all = ["connect_to", "accept_key", "h3_hosts", "settle", "timeout", "viewport", "no_sandbox"])]
+    pub no_browser: bool,
+
+    /// Address of the proxy (default: 127.0.0.1:8080, or a free port for a COMMAND).
+    #[arg(long, value_name = "ADDRESS:PORT", requires = "no_browser")]
+    pub listen: Option<Address>,
+
+    /// Network of clients that the proxy serves: 192.168.1.0/24 (default: all, which requires a loopback address;
+    /// repeatable).
+    #[arg(long, value_name = "NETWORK", requires = "no_browser")]
+    pub allow: Vec<ConfigNetwork>,
+
+    /// Directory of the proxy's certificate authority, made if it is absent: clients must trust DIR/ca.pem (default:
+    /// farlink/ca in the user's data directory; a COMMAND is told of one of its own).
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "no_browser")]
+    pub ca: Option<PathBuf>,
+
+    /// Authorities that the proxy trusts (PEM), instead of the system's.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "no_browser", conflicts_with = "insecure")]
+    pub trust: Option<PathBuf>,
+
+    /// Client to run: the proxy and its authority are in http_proxy, SSL_CERT_FILE and the like.
+    #[arg(last = true, value_name = "COMMAND", requires = "no_browser")]
+    pub command: Vec<OsString>,
 }
 
 const SETTLE: u64 = 2;
@@ -64,7 +101,7 @@ impl Record {
     /// The usual options.
     pub fn of(url: &str) -> Record {
         Record {
-            url: url.to_owned(),
+            urls: vec![url.to_owned()],
             output: None,
             connect_to: Vec::new(),
             insecure: false,
@@ -75,6 +112,14 @@ impl Record {
             timeout: TIMEOUT,
             viewport: WindowSize::default(),
             no_sandbox: false,
+            script: None,
+            from_devtools: false,
+            no_browser: false,
+            listen: None,
+            allow: Vec::new(),
+            ca: None,
+            trust: None,
+            command: Vec::new(),
         }
     }
 }
@@ -199,5 +244,14 @@ pub enum Archive {
         /// Keep the values of cookies and authorization fields.
         #[arg(long)]
         keep_credentials: bool,
+    },
+    /// Put the pages of several recordings into one file. `farlink load --page 2` loads the second.
+    Merge {
+        /// Recordings, as for `ls`.
+        #[arg(required = true, num_args = 2.., value_hint = ValueHint::AnyPath)]
+        files: Vec<PathBuf>,
+        /// File to write: .wacz or .har.
+        #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        output: PathBuf,
     },
 }

@@ -1,9 +1,10 @@
 //! `farlink archive`: what a recording holds, and copies of it.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use ::archive::{Exchange, RecordedResponse, redact};
+use ::archive::{Exchange, RecordedLoad, RecordedResponse, redact};
 
 use super::{output, recording};
 use crate::args::Archive;
@@ -20,11 +21,23 @@ pub fn run(command: &Archive) -> Result<ExitCode, CliError> {
         Archive::Import { file, output, keep_credentials } => {
             import(file, output, *keep_credentials)
         }
+        Archive::Merge { files, output } => merge(files, output),
     }
 }
 
 fn list(file: &Path) -> Result<ExitCode, CliError> {
-    let load = recording::open(file)?.load;
+    let loads = recording::open(file)?.loads;
+    for (at, load) in loads.iter().enumerate() {
+        if loads.len() > 1 {
+            let blank = if at > 0 { "\n" } else { "" };
+            output::line(format!("{blank}page {}: {}", at + 1, load.url))?;
+        }
+        list_load(load)?;
+    }
+    Ok(ExitCode::Success)
+}
+
+fn list_load(load: &RecordedLoad) -> Result<(), CliError> {
     let mut table =
         Table::new(&["start", "time", "status", "protocol", "transferred", "body", "type", "url"]);
     table.left(7);
@@ -45,8 +58,7 @@ fn list(file: &Path) -> Result<ExitCode, CliError> {
             named(exchange),
         ]);
     }
-    output::line(table)?;
-    Ok(ExitCode::Success)
+    output::line(table)
 }
 
 /// Method, unless it is GET, and URL.
@@ -58,7 +70,7 @@ fn named(exchange: &Exchange) -> String {
 }
 
 fn print_body(file: &Path, url: &str) -> Result<ExitCode, CliError> {
-    let load = recording::open(file)?.load;
+    let load = recording::open(file)?.merged();
     let wanted = load.exchanges.iter().find(|exchange| exchange.request.url == url);
     let Some(exchange) = wanted else {
         let urls = load.exchanges.iter().map(|exchange| exchange.request.url.as_str());
@@ -78,7 +90,7 @@ fn print_body(file: &Path, url: &str) -> Result<ExitCode, CliError> {
 }
 
 fn diff(one: &Path, other: &Path) -> Result<ExitCode, CliError> {
-    let [one, other] = [recording::open(one)?.load, recording::open(other)?.load];
+    let [one, other] = [recording::open(one)?.merged(), recording::open(other)?.merged()];
     // Requests that were made several times are paired in order.
     let mut left: BTreeMap<String, VecDeque<&Exchange>> = BTreeMap::new();
     for exchange in &other.exchanges {
@@ -127,9 +139,10 @@ fn body_size(exchange: &Exchange) -> String {
 
 fn scrub(file: &Path, names: &[String], output: &Path) -> Result<ExitCode, CliError> {
     recording::check_output(output)?;
-    let mut load = recording::open(file)?.load;
-    let count = redact::credentials(&mut load) + redact::fields(&mut load, names);
-    recording::write(&load, output)?;
+    let mut loads = recording::open(file)?.loads;
+    let redact = |load: &mut RecordedLoad| redact::credentials(load) + redact::fields(load, names);
+    let count = loads.iter_mut().map(redact).sum();
+    recording::write(&loads, output)?;
     anstream::eprintln!("redacted {}", counted(count, "field"));
     anstream::eprintln!("wrote {}", output.display());
     Ok(ExitCode::Success)
@@ -137,16 +150,43 @@ fn scrub(file: &Path, names: &[String], output: &Path) -> Result<ExitCode, CliEr
 
 fn import(file: &Path, output: &Path, keeps_credentials: bool) -> Result<ExitCode, CliError> {
     recording::check_output(output)?;
-    let mut load = recording::open(file)?.load;
+    let mut loads = recording::open(file)?.loads;
     if !keeps_credentials {
-        redact::credentials(&mut load);
+        loads.iter_mut().for_each(|load| _ = redact::credentials(load));
     }
-    recording::write(&load, output)?;
-    let missing = match load.missing_bodies() {
-        0 => String::new(),
+    write(&loads, output, "imported")
+}
+
+/// Puts the loads of several recordings into one, in the order of the files.
+fn merge(files: &[PathBuf], output: &Path) -> Result<ExitCode, CliError> {
+    recording::check_output(output)?;
+    let mut loads: Vec<RecordedLoad> = Vec::new();
+    for file in files {
+        for mut load in recording::open(file)?.loads {
+            // A load's exchanges are those after its beginning and before the next load's.
+            if let Some(last) = loads.last() {
+                let ends = last.exchanges.iter().map(|it| it.started).max().unwrap_or_default();
+                load.began = load.began.max(last.began + ends + Duration::from_millis(1));
+            }
+            loads.push(load);
+        }
+    }
+    write(&loads, output, "merged")
+}
+
+/// Writes loads, and says what they hold.
+fn write(loads: &[RecordedLoad], output: &Path, done: &str) -> Result<ExitCode, CliError> {
+    recording::write(loads, output)?;
+    let missing = match loads.iter().map(RecordedLoad::missing_bodies).sum() {
+        0_usize => String::new(),
         missing => format!("; {missing} without a body"),
     };
-    anstream::eprintln!("imported {}{missing}", counted(load.exchanges.len(), "request"));
+    let of_pages = match loads.len() {
+        1 => String::new(),
+        pages => format!(" of {pages} pages"),
+    };
+    let requests = loads.iter().map(|load| load.exchanges.len()).sum();
+    anstream::eprintln!("{done} {}{of_pages}{missing}", counted(requests, "request"));
     anstream::eprintln!("wrote {}", output.display());
     Ok(ExitCode::Success)
 }

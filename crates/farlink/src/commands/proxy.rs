@@ -1,17 +1,17 @@
 //! `farlink proxy`.
 
-mod credentials;
+pub(super) mod credentials;
 mod log;
 mod signals;
 mod stores;
-mod workers;
+pub(super) mod workers;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anstream::eprintln;
-use proxy::config::{self, ConfigError, File, ProxyConfig, Trust};
+use proxy::config::{self, Address, ConfigError, ConfigNetwork, File, ProxyConfig, Trust};
 use proxy::fields::ViaPseudonym;
 use proxy::serve::{PhaseSender, WorkerPhase};
 use tls::{Authorities, PublicClient};
@@ -111,6 +111,17 @@ impl ProxyStart<'_> {
     }
 }
 
+/// Settings of a forward proxy that listens at these addresses, for clients in these networks.
+pub(super) fn resolve_arguments(
+    listen: &[Address],
+    allow: &[ConfigNetwork],
+) -> Result<ProxyConfig, CliError> {
+    let mut file = File::default();
+    listen.iter().for_each(|address| file.listen(address.clone()));
+    allow.iter().for_each(|network| file.allow(*network));
+    config::resolve(file, &ViaPseudonym::random_pseudonym()).map_err(refused)
+}
+
 /// The proxy's task under `settings`.
 fn phase(
     settings: ProxyConfig,
@@ -148,7 +159,7 @@ fn shares(settings: &ProxyConfig, workers: usize) -> Result<(), CliError> {
 }
 
 /// The client of origins over TLS.
-fn client(trust: &Trust, start: Duration) -> Result<PublicClient, CliError> {
+pub(super) fn client(trust: &Trust, start: Duration) -> Result<PublicClient, CliError> {
     let authorities = match trust {
         // A machine without authorities can still forward whatever needs none.
         Trust::System => Ok(Authorities::of_system().unwrap_or_else(|error| {

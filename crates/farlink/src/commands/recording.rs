@@ -3,15 +3,14 @@
 use std::io::Cursor;
 use std::path::Path;
 
-use ::archive::wacz::{self, ArchivedLoad};
-use ::archive::{RecordedLoad, har};
+use ::archive::{Archive, RecordedLoad, har, wacz};
 
 use super::files;
 use crate::failure::CliError;
 use crate::show::terminal::wrapped;
 
 /// Reads a recording of any kind. Warns of what could not be read.
-pub fn open(path: &Path) -> Result<ArchivedLoad, CliError> {
+pub fn open(path: &Path) -> Result<Archive, CliError> {
     let shown = path.display();
     let archived = ::archive::open(path).map_err(|error| {
         CliError::bad_input(format!("{shown}: {error}"))
@@ -36,14 +35,14 @@ pub fn check_output(path: &Path) -> Result<(), CliError> {
     files::check_place(path)
 }
 
-/// Writes a recording as a web archive or a HAR file, by the path's ending.
-pub fn write(load: &RecordedLoad, path: &Path) -> Result<(), CliError> {
+/// Writes loads as a web archive or a HAR file, by the path's ending.
+pub fn write(loads: &[RecordedLoad], path: &Path) -> Result<(), CliError> {
     const VERSION: &str = env!("CARGO_PKG_VERSION");
     let file = match path.extension().is_some_and(|it| it == "wacz") {
-        false => har::text(load, ("farlink", VERSION)).into_bytes(),
+        false => har::text(loads, ("farlink", VERSION)).into_bytes(),
         true => {
             let mut file = Cursor::new(Vec::new());
-            let written = wacz::write(load, &format!("farlink {VERSION}"), &mut file);
+            let written = wacz::write(loads, &format!("farlink {VERSION}"), &mut file);
             written
                 .map_err(|error| CliError::machine(format!("cannot make the archive: {error}")))?;
             file.into_inner()

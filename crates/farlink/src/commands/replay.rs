@@ -40,7 +40,7 @@ pub fn run(args: &Replay) -> Result<ExitCode, CliError> {
     if let Some(path) = &args.proof {
         files::check_place(path)?;
     }
-    let recorded = recording::open(&args.recording)?.load;
+    let recorded = recording::open(&args.recording)?.merged();
     // Refuses what cannot be replayed, and fits the recording once for all loads.
     ShellReplayServer::open(&shell(args, args.protocol[0]))?;
     super::chromium().map_err(CliError::machine)?;
@@ -166,7 +166,7 @@ fn options(args: &Replay) -> Vec<String> {
 
 fn read_load(path: &Path) -> Result<RecordedLoad, CliError> {
     let file = std::fs::read(path).map_err(CliError::machine)?;
-    Ok(archive::read(&file).map_err(CliError::machine)?.load)
+    Ok(archive::read(&file).map_err(CliError::machine)?.merged())
 }
 
 /// Comparison of a load with the recording.

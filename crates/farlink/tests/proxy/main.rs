@@ -19,6 +19,7 @@ mod intercepting;
 mod origin;
 mod others;
 mod packaged;
+mod recording;
 mod refusing;
 mod restart;
 mod running;

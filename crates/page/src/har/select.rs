@@ -69,7 +69,10 @@ pub(super) fn select<'a>(
         .map(|(index, reason)| Skipped { url: readable(&log.entries[index].url_text), reason })
         .collect();
     let others = pages.into_iter().filter(|id| Some(*id) != page.as_deref());
-    let others = others.map(str::to_owned).collect();
+    let others = match options.page {
+        Some(_) => Vec::new(),
+        None => others.map(str::to_owned).collect(),
+    };
     Ok(Selection { kept, skipped, page, others, loaded_at })
 }
 

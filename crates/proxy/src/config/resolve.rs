@@ -111,6 +111,7 @@ impl ConfigResolver<'_> {
             admin: file.admin.as_ref().map(|admin| self.admin(admin)).transpose()?,
             drain: file.drain.map_or(DRAIN, |ConfigDuration(span)| span),
             server_timing: file.server_timing,
+            observer: None,
         })
     }
 

@@ -16,6 +16,7 @@ use serde::Deserialize;
 use crate::access::{AllowedClients, Destinations, Users, matches};
 use crate::caching;
 use crate::fields::{Disclosure, ViaPseudonym};
+use crate::observation::ExchangeObserver;
 use crate::overrides::Overrides;
 use crate::pac::Pac;
 use crate::upstream::{self, Health, OriginAddress};
@@ -57,6 +58,8 @@ pub struct ProxyConfig {
     pub drain: Duration,
     /// True if responses report the proxy's own time (`Server-Timing`).
     pub server_timing: bool,
+    /// Observer of exchanges with origins, except those that fill a cache.
+    pub observer: Option<Arc<dyn ExchangeObserver>>,
 }
 
 /// A proxy without ports and origins, open to all clients.
@@ -80,6 +83,7 @@ impl Default for ProxyConfig {
             admin: None,
             drain: Duration::from_secs(25),
             server_timing: false,
+            observer: None,
         }
     }
 }
@@ -136,7 +140,7 @@ pub struct Forward {
 /// Interception: tunnels that end at this proxy.
 #[derive(Clone, Debug)]
 pub struct Intercept {
-    /// The hosts; never empty.
+    /// The hosts; empty for all.
     pub hosts: Vec<String>,
     /// Issuer of their certificates.
     pub issuer: Arc<tls::Issuer>,
@@ -145,7 +149,7 @@ pub struct Intercept {
 impl Intercept {
     /// Returns true if a tunnel to `host` ends here.
     pub fn covers(&self, host: &str) -> bool {
-        self.hosts.iter().any(|pattern| matches(pattern, host))
+        self.hosts.is_empty() || self.hosts.iter().any(|pattern| matches(pattern, host))
     }
 }
 

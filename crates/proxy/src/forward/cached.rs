@@ -16,6 +16,7 @@ use super::entrance::Proxy;
 use super::job::Fetch;
 use super::pass::{fail, note_fetched};
 use super::replies::RefusedRequest;
+use super::transit::BodyEnds;
 use crate::caching::{
     CACHE_NAME, CACHE_STATUS, CacheFill, CacheStore, FlightRole, PreparedResponse,
 };
@@ -147,7 +148,7 @@ impl Proxy {
                 CacheFill::new(store, miss.key, ticket, status, storable, miss.fetch.flight)
             }
         };
-        self.relay(fetched, note, filling, Some(cache_status), Rc::default())
+        self.relay(fetched, note, filling, Some(cache_status), BodyEnds::default())
     }
 
     /// Validates a stored response with the origin (RFC 9111 section 4.3).

@@ -17,10 +17,11 @@ use super::entrance::Proxy;
 use super::job::{Fetch, ForwardJob};
 use super::replies;
 use super::replies::RefusedRequest;
-use super::transit::{CountedBody, CountedTunnel, RelayedBody};
+use super::transit::{BodyEnds, CountedBody, CountedTunnel, RelayedBody};
 use crate::caching::{CACHE_NAME, CACHE_STATUS, CacheFill, key_of_url};
 use crate::fields;
 use crate::journal::{RequestNote, RequestOutcome, RequestTimes};
+use crate::observation::{Observed, ObservedResponse};
 use crate::upstream::{FetchError, Fetched, OriginAddress, ReachPolicy};
 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
@@ -79,10 +80,15 @@ impl Proxy {
             }
         }
         let received = Rc::new(Cell::new(0));
-        let body = body.map(|body| counted(body, &received));
+        let observed = self.observed(&fetch, &note);
+        let body = body.map(|body| observed.request_body(counted(body, &received)));
         let (key, method) = (fetch.key.clone(), fetch.request.method().clone());
         match self.fetch(&fetch, &fetch.request, body).await {
-            Err(error) => fail(&mut note, &error),
+            Err(error) => {
+                let problem = error.to_string();
+                observed.tell(|exchange| exchange.end(self.date(), Some(&problem)));
+                fail(&mut note, &error)
+            }
             Ok(fetched) if fetched.head.status() == StatusCode::SWITCHING_PROTOCOLS => {
                 self.switch(fetched, note)
             }
@@ -90,8 +96,26 @@ impl Proxy {
                 if let Some(key) = key {
                     self.invalidate(&key, &method, &fetched.head).await;
                 }
-                self.relay(fetched, note, CacheFill::nothing(), None, received)
+                observed.tell(|exchange| exchange.response(&self.observed_response(&fetched)));
+                let ends = BodyEnds { received, observed, start: self.start };
+                self.relay(fetched, note, CacheFill::nothing(), None, ends)
             }
+        }
+    }
+
+    /// The observer of a fetch, if there is one.
+    fn observed(&self, fetch: &Fetch, note: &RequestNote) -> Observed {
+        let at = self.start + note.entry.times.request.since(Time::ZERO);
+        let observer = self.settings.observer.as_ref();
+        Observed::new(observer.map(|observer| observer.begin(at, &fetch.request)))
+    }
+
+    fn observed_response<'a>(&self, fetched: &'a Fetched) -> ObservedResponse<'a> {
+        ObservedResponse {
+            head: &fetched.head,
+            connected: self.start + fetched.connected.since(Time::ZERO),
+            at: self.date(),
+            opened: fetched.opened.as_ref(),
         }
     }
 
@@ -119,7 +143,7 @@ impl Proxy {
         mut note: RequestNote,
         filling: CacheFill,
         status: Option<CacheStatus>,
-        received: Rc<Cell<u64>>,
+        ends: BodyEnds,
     ) -> Response {
         note_fetched(&mut note, &fetched);
         let Fetched { mut head, length, body, .. } = fetched;
@@ -129,7 +153,7 @@ impl Proxy {
             let value = HeaderValue::from_str(&status.of(CACHE_NAME).to_string());
             head.headers_mut().append(CACHE_STATUS, value.expect("tokens are ASCII"));
         }
-        let body = Box::new(RelayedBody::new(body, note, filling, received));
+        let body = Box::new(RelayedBody::new(body, note, filling, ends));
         Response::Streamed { head, length, body }
     }
 
@@ -210,7 +234,7 @@ pub(super) fn note_fetched(note: &mut RequestNote, fetched: &Fetched) {
     let connected = Some(fetched.connected);
     *times = RequestTimes { connected, origin_first: now, client_first: now, ..*times };
     note.entry.status = fetched.head.status().as_u16();
-    note.entry.origin = fetched.address;
+    note.entry.origin = fetched.opened.as_ref().map(|opened| opened.address);
 }
 
 fn counted(body: RequestBody, received: &Rc<Cell<u64>>) -> RequestBody {

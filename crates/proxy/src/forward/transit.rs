@@ -8,14 +8,17 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_stack::server::{Body, BodyError, Duplex, Later, RequestBody};
 use http_stack::{Answer, Response};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use units::Time;
 
 use crate::caching::CacheFill;
 use crate::journal::{RequestNote, RequestOutcome};
+use crate::observation::Observed;
 use crate::upstream::ResponseBody;
 
 /// A response's body on its way to the client.
@@ -23,18 +26,37 @@ pub(super) struct RelayedBody {
     body: ResponseBody,
     note: RequestNote,
     filling: CacheFill,
-    received: Rc<Cell<u64>>,
+    ends: BodyEnds,
+}
+
+/// What is told of a response's body, beside its note.
+#[derive(Default)]
+pub(super) struct BodyEnds {
+    /// Counter of the request's body.
+    pub(super) received: Rc<Cell<u64>>,
+    /// Observer of the exchange.
+    pub(super) observed: Observed,
+    /// Unix time at which the world's clock started.
+    pub(super) start: Duration,
+}
+
+impl BodyEnds {
+    fn observe_end(&self, problem: Option<&BodyError>) {
+        let at = self.start + world::now().since(Time::ZERO);
+        let problem = problem.map(ToString::to_string);
+        self.observed.tell(|exchange| exchange.end(at, problem.as_deref()));
+    }
 }
 
 impl RelayedBody {
-    /// `received` counts the request's body.
+    /// A body of which `ends` is told.
     pub(super) fn new(
         body: ResponseBody,
         note: RequestNote,
         filling: CacheFill,
-        received: Rc<Cell<u64>>,
+        ends: BodyEnds,
     ) -> RelayedBody {
-        let mut passing = RelayedBody { body, note, filling, received };
+        let mut passing = RelayedBody { body, note, filling, ends };
         passing.finish();
         passing
     }
@@ -43,6 +65,7 @@ impl RelayedBody {
     fn finish(&mut self) {
         if self.body.is_ended() && self.note.entry.outcome == RequestOutcome::Abandoned {
             self.filling.finish();
+            self.ends.observe_end(None);
             let now = Some(world::now());
             self.note.entry.outcome = RequestOutcome::Passed;
             (self.note.entry.times.origin_last, self.note.entry.times.client_last) = (now, now);
@@ -58,10 +81,12 @@ impl Body for RelayedBody {
             Poll::Ready(Some(Err(error))) => {
                 self.note.entry.outcome = RequestOutcome::Failed(kind(error));
                 self.filling = CacheFill::nothing();
+                self.ends.observe_end(Some(error));
             }
             Poll::Ready(Some(Ok(piece))) => {
                 self.note.entry.sent_bytes += piece.len() as u64;
                 self.filling.add(piece);
+                self.ends.observed.tell(|exchange| exchange.response_piece(piece));
                 self.finish();
             }
             Poll::Ready(None) => self.finish(),
@@ -72,7 +97,7 @@ impl Body for RelayedBody {
 
 impl Drop for RelayedBody {
     fn drop(&mut self) {
-        self.note.entry.received_bytes = self.received.get();
+        self.note.entry.received_bytes = self.ends.received.get();
     }
 }
 

@@ -73,6 +73,28 @@ impl ReachPolicy<'_> {
     }
 }
 
+/// A connection that was opened for a request.
+#[derive(Clone, Debug)]
+pub struct OpenedConnection {
+    /// Address of the origin, or of the parent before it.
+    pub address: SocketAddr,
+    /// Duration of the name's lookup.
+    pub dns: Duration,
+    /// Duration of TCP's handshake.
+    pub tcp: Duration,
+    /// TLS's handshake, if there was one.
+    pub tls: Option<TlsHandshake>,
+}
+
+/// A handshake with an origin.
+#[derive(Clone, Debug)]
+pub struct TlsHandshake {
+    /// Its duration.
+    pub took: Duration,
+    /// The certificates that the origin sent, its own first (DER).
+    pub certificates: Vec<Vec<u8>>,
+}
+
 /// Connect timeout of one of several addresses before the next is tried.
 const ATTEMPT: Duration = Duration::from_secs(2);
 
@@ -81,8 +103,10 @@ const ATTEMPT: Duration = Duration::from_secs(2);
 pub(super) async fn connect(
     destination: &OriginAddress,
     reach: ReachPolicy<'_>,
-) -> Result<(TcpStream, SocketAddr), FetchError> {
+) -> Result<(TcpStream, OpenedConnection), FetchError> {
+    let began = world::now();
     let addresses = world::lookup(destination.bare_host()).await.map_err(FetchError::Unresolved)?;
+    let dns = world::now().since(began);
     let mut failed = None;
     let last = addresses.len().saturating_sub(1);
     for (index, address) in addresses.into_iter().enumerate() {
@@ -93,6 +117,7 @@ pub(super) async fn connect(
             continue;
         }
         let address = SocketAddr::new(address, destination.port);
+        let began = world::now();
         let connecting = TcpStream::connect(address);
         let connected = match index == last {
             true => connecting.await,
@@ -101,7 +126,10 @@ pub(super) async fn connect(
                 .unwrap_or(Err(io::ErrorKind::TimedOut.into())),
         };
         match connected {
-            Ok(tcp) => return Ok((tcp, address)),
+            Ok(stream) => {
+                let tcp = world::now().since(began);
+                return Ok((stream, OpenedConnection { address, dns, tcp, tls: None }));
+            }
             Err(error) => failed = Some(FetchError::Unconnected(error)),
         }
     }
@@ -115,12 +143,12 @@ pub(super) async fn reach(
     parent: Option<&OriginAddress>,
 ) -> Result<(Stream, SocketAddr), FetchError> {
     let Some(parent) = parent else {
-        let (tcp, address) = connect(destination, reach).await?;
-        return Ok((Stream::plain(tcp), address));
+        let (tcp, opened) = connect(destination, reach).await?;
+        return Ok((Stream::plain(tcp), opened.address));
     };
-    let (tcp, address) = connect(parent, ReachPolicy::Operator).await?;
+    let (tcp, opened) = connect(parent, ReachPolicy::Operator).await?;
     let (tcp, ahead) = led(tcp, &destination.host_and_port()).await?;
-    Ok((Stream::plain(tcp).after(ahead), address))
+    Ok((Stream::plain(tcp).after(ahead), opened.address))
 }
 
 /// Opens a connection for TLS: as [`reach`], to a server that waits for the client to speak first.
@@ -128,10 +156,10 @@ async fn connect_for_tls(
     destination: &OriginAddress,
     reach: ReachPolicy<'_>,
     parent: Option<&OriginAddress>,
-) -> Result<(TcpStream, SocketAddr), FetchError> {
+) -> Result<(TcpStream, OpenedConnection), FetchError> {
     let Some(parent) = parent else { return connect(destination, reach).await };
-    let (tcp, address) = connect(parent, ReachPolicy::Operator).await?;
-    Ok((through(tcp, &destination.host_and_port()).await?, address))
+    let (tcp, opened) = connect(parent, ReachPolicy::Operator).await?;
+    Ok((through(tcp, &destination.host_and_port()).await?, opened))
 }
 
 /// Opens a connection for HTTP.
@@ -140,20 +168,24 @@ pub(super) async fn open(
     reach: ReachPolicy<'_>,
     settings: &UpstreamSettings,
     tls: &PublicClient,
-) -> Result<(ClientConnection, SocketAddr), FetchError> {
-    let (stream, address) = match destination.scheme {
+) -> Result<(ClientConnection, OpenedConnection), FetchError> {
+    let (stream, opened) = match destination.scheme {
         // With a parent, `destination` is the parent itself.
         Scheme::Http => {
-            let (tcp, address) = connect(destination, reach).await?;
-            (Stream::plain(tcp), address)
+            let (tcp, opened) = connect(destination, reach).await?;
+            (Stream::plain(tcp), opened)
         }
         Scheme::Https => {
             let parent = settings.parent.as_ref();
-            let (tcp, address) = connect_for_tls(destination, reach, parent).await?;
+            let (tcp, opened) = connect_for_tls(destination, reach, parent).await?;
+            let began = world::now();
             let shaken = tls.connect(tcp, destination.bare_host(), settings.protocol).await;
-            (shaken.map_err(FetchError::Insecure)?, address)
+            let stream = shaken.map_err(FetchError::Insecure)?;
+            let certificates = stream.server_certificates();
+            let handshake = TlsHandshake { took: world::now().since(began), certificates };
+            (stream, OpenedConnection { tls: Some(handshake), ..opened })
         }
     };
     let connection = ClientConnection::begin(stream, Protocol::H1, &settings.h2).await?;
-    Ok((connection, address))
+    Ok((connection, opened))
 }

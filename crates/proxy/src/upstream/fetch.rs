@@ -23,7 +23,7 @@ use units::Time;
 use super::UpstreamSettings;
 use super::body::OriginTunnel;
 use super::body::ResponseBody;
-use super::connect::{OriginAddress, ReachPolicy};
+use super::connect::{OpenedConnection, OriginAddress, ReachPolicy};
 use super::fairness::ClientPeer;
 use super::pool::{ConnectionPool, PoolCount};
 use crate::access::DestinationError;
@@ -66,8 +66,8 @@ pub struct Fetched {
     pub body: ResponseBody,
     /// Time at which there was a connection.
     pub connected: Time,
-    /// The origin's address, if the connection was opened for this request.
-    pub address: Option<SocketAddr>,
+    /// The connection, if it was opened for this request.
+    pub opened: Option<OpenedConnection>,
 }
 
 impl Upstream {
@@ -104,12 +104,12 @@ impl Upstream {
         loop {
             let mut lease = self.pool.acquire(&key, client).await?;
             begun();
-            let (connection, address) = match lease.connection.take() {
+            let (connection, opened) = match lease.connection.take() {
                 Some(connection) => (connection, None),
                 None => {
-                    let (connection, address) = self.open(&key.0, reach, connect_timeout).await?;
+                    let (connection, opened) = self.open(&key.0, reach, connect_timeout).await?;
                     lease.opened(&connection);
-                    (connection, Some(address))
+                    (connection, Some(opened))
                 }
             };
             let connected = world::now();
@@ -125,10 +125,10 @@ impl Upstream {
                         }
                         _ => ResponseBody::new(body, length, lease, self.pool.transfers(), timer),
                     };
-                    return Ok(Fetched { head, length, body, connected, address });
+                    return Ok(Fetched { head, length, body, connected, opened });
                 }
                 Err(FetchError::Failed(RequestError::Unanswered(_)))
-                    if is_repeatable && address.is_none() => {}
+                    if is_repeatable && opened.is_none() => {}
                 Err(error) => return Err(error),
             }
         }
@@ -139,7 +139,7 @@ impl Upstream {
         destination: &OriginAddress,
         reach: ReachPolicy<'_>,
         span: Duration,
-    ) -> Result<(ClientConnection, SocketAddr), FetchError> {
+    ) -> Result<(ClientConnection, OpenedConnection), FetchError> {
         let opening = super::connect::open(destination, reach, &self.settings, &self.tls);
         world::timeout(span, opening).await.unwrap_or(Err(FetchError::ConnectTimeout))
     }

@@ -158,6 +158,7 @@ fn launch(
         sandbox: ChromiumSandbox::None,
         // Watching addresses costs it time.
         addresses: watched,
+        has_devtools_port: false,
     }
 }
 

@@ -217,7 +217,7 @@ impl RunningReplay {
 
 /// Reads a recording, and warns of what a replay lacks.
 fn read(path: &Path) -> Result<RecordedLoad, CliError> {
-    let load = recording::open(path)?.load;
+    let load = recording::open(path)?.merged();
     let missing = load.missing_bodies();
     if missing > 0 {
         let shown = path.display();

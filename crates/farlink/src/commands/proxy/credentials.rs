@@ -13,8 +13,8 @@ use tls::NewAuthority;
 use crate::commands::output;
 use crate::failure::{CliError, ExitCode};
 
-const CERTIFICATE: &str = "ca.pem";
-const KEY: &str = "ca-key.pem";
+pub const CERTIFICATE: &str = "ca.pem";
+pub const KEY: &str = "ca-key.pem";
 
 /// Creates an authority's files in `folder`. No existing file is overwritten.
 pub fn make_authority(folder: &Path, now: Duration) -> Result<ExitCode, CliError> {
