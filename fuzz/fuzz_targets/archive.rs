@@ -9,8 +9,9 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
         let mut file = std::io::Cursor::new(Vec::new());
         farlink_archive::wacz::write(&archived.loads, "fuzz", &mut file).expect("memory is enough");
         farlink_archive::read(file.get_ref()).expect("our own archive is whole");
-        let mut requests = RecordedRequests::of(&archived.load.exchanges);
-        for request in archived.load.exchanges.iter().map(|exchange| &exchange.request) {
+        let load = archived.merged();
+        let mut requests = RecordedRequests::of(&load.exchanges);
+        for request in load.exchanges.iter().map(|exchange| &exchange.request) {
             let (method, url, body) = (&request.method, &request.url, &request.body);
             requests.find(AskedRequest { method, url, range: None, body });
         }
