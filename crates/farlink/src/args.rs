@@ -1,5 +1,7 @@
 //! Command line: commands and their options.
 
+mod budgets;
+mod compare;
 mod proxy;
 mod record;
 mod replay;
@@ -16,6 +18,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 use crate::failure::CliError;
 
+pub use self::budgets::BudgetArgs;
+pub use self::compare::Compare;
 pub use self::proxy::Proxy;
 pub use self::proxy::{Pep, PepEnd};
 pub use self::record::{Archive, KeyHash, Record};
@@ -41,7 +45,9 @@ pub struct Cli {
 pub enum Command {
     /// Load a page over a network and say which protocol is fastest.
     Load(Box<Load>),
-    /// Record a page of the web with Chromium, as a HAR file with bodies.
+    /// Compare a page before and after a change, or two runs: what changed, and how sure it is.
+    Compare(Box<Compare>),
+    /// Record pages of the web with Chromium, or what any client sends through a proxy.
     Record(Record),
     /// Load a recorded page over a network with Chromium, from its own servers' responses.
     Replay(Replay),
@@ -173,6 +179,9 @@ pub struct Load {
     #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub film: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub budgets: BudgetArgs,
+
     /// Print JSON, one object per visit and line, instead of the table.
     #[arg(long)]
     pub json: bool,
@@ -238,6 +247,9 @@ pub struct Run {
     /// Run again even if the store contains this experiment.
     #[arg(long)]
     pub again: bool,
+
+    #[command(flatten)]
+    pub budgets: BudgetArgs,
 
     /// Number of concurrent loads (default: one per core; one for Chromium).
     #[arg(long, short = 'j', value_name = "N")]

@@ -1,8 +1,10 @@
 //! Dispatch of the command line: one module per command, and shared helpers.
 
 mod archive;
+mod budgets;
 mod calibrate;
 mod catalogues;
+mod compare;
 mod doctor;
 mod emulated_shell;
 mod files;
@@ -54,6 +56,7 @@ pub fn run(cli: Cli) -> Result<process::ExitCode, CliError> {
             load.choose_page()?;
             load::run(&load)
         }
+        Command::Compare(compare) => compare::run(&compare),
         Command::Record(record) => record::run(&record),
         Command::Replay(replay) => replay::run(&replay),
         Command::Archive(archive) => archive::run(&archive),

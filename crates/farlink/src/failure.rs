@@ -43,8 +43,8 @@ impl ExitCode {
         match self {
             ExitCode::Success => "Done.",
             ExitCode::Failed => {
-                "The command completed, but a page did not load, or a validation target was missed or \
-                 could not be judged. The output says which and why."
+                "The command completed, but a page did not load, a budget was broken, or a validation target was \
+                 missed or could not be judged. The output says which and why."
             }
             ExitCode::BadInput => {
                 "The request is invalid: wrong arguments, a malformed file, an unknown name, \

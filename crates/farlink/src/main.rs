@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod budget;
 mod commands;
 mod failure;
 mod show;

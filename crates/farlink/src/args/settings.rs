@@ -28,6 +28,11 @@ impl Settings {
         }
     }
 
+    /// Option of a setting that was typed, if any was.
+    pub fn typed(&self) -> Option<&'static str> {
+        self.0.keys().find_map(|key| scenario::settings::setting(key)?.option)
+    }
+
     /// An axis for each setting that has values, in the order of the table.
     pub fn axes(&self) -> Vec<Axis> {
         let axis = |setting: &Setting| {

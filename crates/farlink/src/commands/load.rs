@@ -15,10 +15,11 @@ use store::har_export::HarVisit;
 use store::{RunFacts, RunId, Store, VisitKey};
 use testbed::worlds::Worlds;
 
+use super::budgets::Budgets;
 use super::report::not_made;
 use super::watched::ObservedJourneys;
 use super::{files, har_text, interrupt, output, refused, stores, workers};
-use crate::args::Load;
+use crate::args::{How, Load};
 use crate::failure::{CliError, ExitCode};
 use crate::show::arms::{self, Arm};
 use crate::show::terminal::wrapped;
@@ -34,7 +35,7 @@ pub fn run(load: &Load) -> Result<ExitCode, CliError> {
         false if load.report.is_some() => super::worlds()?.watching(),
         false => super::worlds()?,
     };
-    let plan = plan(load, &worlds)?;
+    let plan = plan(&PageLoads::of(load), &worlds)?;
     for cell in plan.cells() {
         worlds.prepare(cell).map_err(refused)?;
     }
@@ -47,6 +48,7 @@ pub fn run(load: &Load) -> Result<ExitCode, CliError> {
     if let Some(path) = &load.har {
         files::check_place(path)?;
     }
+    let budgets = Budgets::of(&load.budgets, &plan)?;
     let cancel = interrupt::flag()?;
     let workers = workers(load.jobs, &plan);
     let facts = super::run::facts(None, workers);
@@ -93,9 +95,10 @@ pub fn run(load: &Load) -> Result<ExitCode, CliError> {
         anstream::eprintln!("interrupted after {done} of {total} loads");
         return Ok(ExitCode::Interrupted);
     }
+    let judged = budgets.judge(&arms, plan.name(), load.json)?;
     Ok(match arms.iter().any(|arm| arm.failed() > 0) {
         true => ExitCode::Failed,
-        false => ExitCode::Success,
+        false => judged,
     })
 }
 
@@ -118,8 +121,27 @@ fn check_blocked(load: &Load, plan: &Plan, worlds: &Worlds) -> Result<(), CliErr
     }
 }
 
+/// Loads of a page.
+pub struct PageLoads<'a> {
+    /// The page.
+    pub page: &'a str,
+    /// The settings.
+    pub how: &'a How,
+    /// Number of loads of each arm.
+    pub repetitions: u32,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl PageLoads<'_> {
+    fn of(load: &Load) -> PageLoads<'_> {
+        let Load { page, how, repetitions, seed, .. } = load;
+        PageLoads { page, how, repetitions: *repetitions, seed: *seed }
+    }
+}
+
 /// The plan: the product of all settings with several values.
-pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, CliError> {
+pub fn plan(load: &PageLoads<'_>, worlds: &Worlds) -> Result<Plan, CliError> {
     if load.seed >= 1 << 63 {
         return Err(CliError::bad_input(format!("--seed {} is too large", load.seed))
             .hint("the maximum is 9223372036854775807".to_owned()));
@@ -132,10 +154,10 @@ pub fn plan(load: &Load, worlds: &Worlds) -> Result<Plan, CliError> {
 }
 
 /// The page, and all settings that were given.
-fn axes(load: &Load) -> Result<Vec<Axis>, CliError> {
+fn axes(load: &PageLoads<'_>) -> Result<Vec<Axis>, CliError> {
     let axis =
         |key: &str, value: &str| Axis { key: key.to_owned(), values: vec![value.to_owned()] };
-    let mut axes = vec![axis("page.name", &load.page)];
+    let mut axes = vec![axis("page.name", load.page)];
     axes.extend(load.how.settings.axes());
     recorded_network(load, &mut axes)?;
     axes.extend(load.how.no_noise.then(|| axis("noise", "off")));
@@ -145,13 +167,13 @@ fn axes(load: &Load) -> Result<Vec<Axis>, CliError> {
 }
 
 /// Replaces the network `recorded` by the one that the page was recorded over, with its hosts as far away as recorded.
-fn recorded_network(load: &Load, axes: &mut Vec<Axis>) -> Result<(), CliError> {
+fn recorded_network(load: &PageLoads<'_>, axes: &mut Vec<Axis>) -> Result<(), CliError> {
     const RECORDED: &str = "recorded";
     const DISTANCES: [&str; 2] = ["server.origins", "server.origin_addresses"];
     let mut any = false;
     let networks = axes.iter_mut().filter(|axis| axis.key == "network");
     for network in networks.flat_map(|axis| &mut axis.values).filter(|it| *it == RECORDED) {
-        let page = testbed::fit::open(&load.page).map_err(CliError::bad_input)?;
+        let page = testbed::fit::open(load.page).map_err(CliError::bad_input)?;
         let recorded = page.recorded_network.ok_or_else(|| {
             CliError::bad_input(format!("--network {RECORDED}: `{}` is not a recording", load.page))
                 .hint(

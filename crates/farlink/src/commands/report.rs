@@ -11,6 +11,7 @@ use super::watched::ObservedJourneys;
 use super::{files, output, shell, stores};
 use crate::args::Report;
 use crate::failure::{CliError, ExitCode};
+use crate::show::arms::Arm;
 use crate::show::terminal::wrapped;
 use crate::show::{answer, arms};
 
@@ -172,6 +173,12 @@ pub fn print_answer(store: &Store, run: RunId, plan: &Plan) -> Result<(), CliErr
     output::line("")
 }
 
+/// The loads of a run by arm.
+pub fn arms_of(store: &Store, run: RunId, plan: &Plan) -> Result<Vec<Arm>, CliError> {
+    let visits = store.visits(run).map_err(stores::failed)?;
+    Ok(arms::group(plan, results(store, run, visits).map_err(stores::failed)?))
+}
+
 /// Prints the answer at the report's beginning.
 fn over_all(store: &Store, run: RunId) -> Result<(), CliError> {
     for sentence in report::sentences(store, run).map_err(not_made)? {
@@ -181,7 +188,7 @@ fn over_all(store: &Store, run: RunId) -> Result<(), CliError> {
 }
 
 /// The stored journeys as results, as if just measured.
-fn results(
+pub fn results(
     store: &Store,
     run: RunId,
     visits: Vec<VisitRow>,

@@ -12,6 +12,7 @@ use store::runner::{self, RunOutcome};
 use store::{RunFacts, RunId, RunState, Store};
 use testbed::worlds::Worlds;
 
+use super::budgets::Budgets;
 use super::{interrupt, output, shell, stores, workers};
 use crate::args::Run;
 use crate::failure::{CliError, ExitCode};
@@ -21,6 +22,7 @@ pub fn run(run: &Run) -> Result<ExitCode, CliError> {
     let worlds = super::worlds()?;
     let plan = resolve(&source, worlds.library()).map_err(|error| experiment_failure(&error))?;
     super::warn_of_pages(&plan, &worlds)?;
+    let budgets = Budgets::of(&run.budgets, &plan)?;
     // Declared before the store, so dropped after it.
     let _held;
     let mut store = stores::open_or_create(&run.store)?;
@@ -31,7 +33,13 @@ pub fn run(run: &Run) -> Result<ExitCode, CliError> {
     match carried.ended {
         RunOutcome::Complete => {
             super::report::print_answer(&store, carried.id, &plan)?;
-            tell_complete(run, &store, &carried)
+            let completed = tell_complete(run, &store, &carried)?;
+            if budgets.is_empty() {
+                return Ok(completed);
+            }
+            let arms = super::report::arms_of(&store, carried.id, &plan)?;
+            let judged = budgets.judge(&arms, plan.name(), false)?;
+            Ok(if completed == ExitCode::Success { judged } else { completed })
         }
         RunOutcome::Interrupted { done, total } => {
             tell_interrupted(done, total);

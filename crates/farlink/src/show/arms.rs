@@ -13,6 +13,7 @@ use super::table::Table;
 use super::units::{bytes, span_f64};
 
 /// One arm: a way of loading the page, cold or warm, with all its loads.
+#[derive(Clone)]
 pub struct Arm {
     stack: String,
     name: String,
@@ -27,6 +28,7 @@ pub struct Arm {
 }
 
 /// One load of an arm.
+#[derive(Clone)]
 pub struct Load {
     /// Loads of the same repetition and place in the journey are paired across arms.
     pub repetition: u32,
@@ -135,6 +137,34 @@ impl Arm {
         let scenario = Arc::clone(scenario);
         let (loads, lost, notes) = (Vec::new(), Vec::new(), BTreeSet::new());
         Arm { stack, name, label, condition, view, cell, scenario, loads, lost, notes }
+    }
+
+    /// The arms of one cell, one for each state of the cache, with its loads among `results`.
+    pub fn of_cell(
+        scenario: &Arc<Scenario>,
+        cell: u32,
+        results: &[(JourneyPlan, JourneyResult)],
+    ) -> Vec<Arm> {
+        let own = || results.iter().filter(|(journey, _)| journey.cell == cell);
+        let has = |view: View| {
+            own().flat_map(|(_, result)| &result.visits).any(|v| v.record.view == view.name())
+        };
+        let views = [View::Cold, View::Warm].into_iter();
+        let views =
+            views.filter(|view| [*view, View::Both].contains(&scenario.client.view) || has(*view));
+        let arm = |view| {
+            let mut arm = Arm::new(view, cell, scenario, &VariedSettings(Vec::new()));
+            own().for_each(|(journey, result)| arm.take(journey, result));
+            arm
+        };
+        views.map(arm).collect()
+    }
+
+    /// The same arm under another name and condition.
+    pub fn renamed(self, name: &str, condition: &str) -> Arm {
+        let (stack, condition) = (name.to_owned(), condition.to_owned());
+        let label = format!("{name} {condition}");
+        Arm { name: stack.clone(), stack, label, condition, ..self }
     }
 
     fn take(&mut self, journey: &JourneyPlan, result: &JourneyResult) {
