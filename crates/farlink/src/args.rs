@@ -8,6 +8,7 @@ mod replay;
 mod settings;
 mod study;
 mod study_files;
+mod what_if;
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -29,6 +30,7 @@ pub use self::replay::{
 pub use self::settings::Settings;
 pub use self::study::{Study, StudyReport, StudyRun, Which};
 pub use self::study_files::{Export, Import, Imported, RunOptions};
+pub use self::what_if::WhatIf;
 
 /// The default store.
 pub const DEFAULT_STORE: &str = "farlink.sqlite";
@@ -47,6 +49,8 @@ pub enum Command {
     Load(Box<Load>),
     /// Compare a page before and after a change, or two runs: what changed, and how sure it is.
     Compare(Box<Compare>),
+    /// Say what would make a page faster: each change alone, simulated.
+    WhatIf(Box<WhatIf>),
     /// Record pages of the web with Chromium, or what any client sends through a proxy.
     Record(Record),
     /// Load a recorded page over a network with Chromium, from its own servers' responses.
@@ -212,7 +216,7 @@ impl Load {
 }
 
 /// Options of a page load.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct How {
     #[command(flatten)]
     pub settings: Settings,

@@ -25,6 +25,7 @@ mod stores;
 mod study;
 mod validate;
 mod watched;
+mod what_if;
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -57,6 +58,7 @@ pub fn run(cli: Cli) -> Result<process::ExitCode, CliError> {
             load::run(&load)
         }
         Command::Compare(compare) => compare::run(&compare),
+        Command::WhatIf(what_if) => what_if::run(&what_if),
         Command::Record(record) => record::run(&record),
         Command::Replay(replay) => replay::run(&replay),
         Command::Archive(archive) => archive::run(&archive),

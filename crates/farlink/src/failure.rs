@@ -117,6 +117,11 @@ impl CliError {
         self
     }
 
+    /// Its message, without the hint.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     /// The exit code.
     pub fn code(&self) -> ExitCode {
         self.code

@@ -38,6 +38,10 @@ enum Transform {
     Gzip(f64),
     /// Objects without a known parent are named by the document.
     Flat,
+    /// All objects come from the document's host.
+    OneHost,
+    /// Servers answer at once.
+    Instant,
     /// Think times stay as recorded, with the recorded network in them.
     AsRecorded,
 }
@@ -70,6 +74,8 @@ pub(crate) fn apply(spec: &str, mut page: Page) -> Result<Page, Error> {
             Transform::Sprite(most) => sprite(&mut page, most),
             Transform::Shard(hosts) => shard(&mut page, hosts),
             Transform::Flat => flat(&mut page),
+            Transform::OneHost => one_host(&mut page),
+            Transform::Instant => instant(&mut page),
             Transform::AsRecorded => "think times as recorded".to_owned(),
             Transform::Gzip(share) => gzip(&mut page, share),
         };
@@ -91,6 +97,8 @@ impl Transform {
             "sprite" => bytes(SPRITE_BYTES).map(Transform::Sprite),
             "shard" => read_hosts(value).map(Transform::Shard),
             "flat" if value.is_none() => Ok(Transform::Flat),
+            "one-host" if value.is_none() => Ok(Transform::OneHost),
+            "instant" if value.is_none() => Ok(Transform::Instant),
             AS_RECORDED if value.is_none() => Ok(Transform::AsRecorded),
             "gzip" => read_share(value).map(Transform::Gzip),
             _ => Err(format!("`{what}` is nothing that is done to a page")),
@@ -300,6 +308,38 @@ fn moved(url: &str, host: &str) -> String {
         Ok(()) => moved.into(),
         Err(_) => url.to_owned(),
     }
+}
+
+// The reverse: everything from one host, as from a CDN in front of the site and its third parties.
+
+/// Moves all objects to the document's host, each below the name of its own: `https://site/cdn.test/a.js`.
+fn one_host(page: &mut Page) -> String {
+    let hosts = std::mem::take(&mut page.hosts);
+    let own = page.root().host;
+    page.hosts = vec![hosts[own.0 as usize].clone()];
+    let mut moved_count = 0;
+    for object in &mut page.objects {
+        if object.host != own {
+            let host = &hosts[object.host.0 as usize].name;
+            let below = moved(&object.url, &page.hosts[0].name);
+            if let Ok(mut url) = Url::parse(&below) {
+                url.set_path(&format!("/{host}{}", url.path()));
+                object.url = url.into();
+            }
+            object.path = format!("/{host}{}", object.path);
+            moved_count += 1;
+        }
+        object.host = HostId(0);
+    }
+    format!("{moved_count} objects moved to {}", page.hosts[0].name)
+}
+
+/// Lets servers answer without thinking.
+fn instant(page: &mut Page) -> String {
+    for object in &mut page.objects {
+        object.think.value = std::time::Duration::ZERO;
+    }
+    "servers answer at once".to_owned()
 }
 
 // Sprites: small images of one host joined into one.

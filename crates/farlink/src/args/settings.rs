@@ -28,6 +28,16 @@ impl Settings {
         }
     }
 
+    /// Sets a setting, as if it was typed.
+    pub fn set(&mut self, key: &'static str, values: Vec<String>) {
+        self.0.insert(key, values);
+    }
+
+    /// True if the setting was typed.
+    pub fn has(&self, key: &str) -> bool {
+        self.0.contains_key(key)
+    }
+
     /// Option of a setting that was typed, if any was.
     pub fn typed(&self) -> Option<&'static str> {
         self.0.keys().find_map(|key| scenario::settings::setting(key)?.option)

@@ -1,6 +1,6 @@
 //! `farlink compare`: a page before and after a change, or two runs; differences and how sure they are.
 
-mod difference;
+pub mod difference;
 mod objects;
 mod side;
 

@@ -74,6 +74,23 @@ fn the_documents_host_becomes_several() {
 }
 
 #[test]
+fn several_hosts_become_one_whose_servers_do_not_think() {
+    let (plain, one) = (page("bth2013"), page("bth2013~one-host~instant"));
+    assert!(plain.hosts.len() > 1 && one.hosts.len() == 1);
+    assert_eq!(one.body_bytes(), plain.body_bytes());
+    let urls: std::collections::BTreeSet<&str> =
+        one.objects.iter().map(|object| object.url.as_str()).collect();
+    assert_eq!(urls.len(), one.objects.len(), "no two became the same");
+    let elsewhere = plain.objects.iter().position(|object| object.host != plain.root().host);
+    let at = elsewhere.unwrap();
+    let host = &plain.hosts[plain.objects[at].host.0 as usize].name;
+    let below = format!("/{host}{}", plain.objects[at].path);
+    assert_eq!(one.objects[at].path, below);
+    assert!(one.objects[at].url.ends_with(&below), "{}", one.objects[at].url);
+    assert!(one.objects.iter().all(|object| object.think.value.is_zero()));
+}
+
+#[test]
 fn text_is_compressed_and_its_places_with_it() {
     let (plain, compressed) = (page("synthetic:2x1KB"), page("synthetic:2x1KB~gzip=25%"));
     assert_eq!(compressed.root().body_bytes, plain.root().body_bytes.div_ceil(4));

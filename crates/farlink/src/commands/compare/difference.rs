@@ -49,7 +49,8 @@ pub fn of_all(arms: &[Arm], seed: u64) -> Vec<Difference> {
 }
 
 impl Difference {
-    fn of(before: &Arm, after: &Arm, metric: &'static Metric, seed: u64) -> Option<Difference> {
+    /// The difference of two arms in a metric; `None` if one of them has no values.
+    pub fn of(before: &Arm, after: &Arm, metric: &'static Metric, seed: u64) -> Option<Difference> {
         let values = |arm: &Arm| -> Vec<f64> {
             arm.loads().iter().filter_map(|load| (metric.of)(&load.visit)).collect()
         };
