@@ -202,6 +202,14 @@ impl<W: Write> Recording<W> {
         if let (true, Some((began, url))) = (self.loads.is_empty(), self.first.take()) {
             self.begin_load(began, url)?;
         }
+        // Most certificates came after the documents.
+        for mut load in std::mem::take(&mut self.loads) {
+            if load.certificates.len() < self.certificates.len() {
+                load.certificates.clone_from(&self.certificates);
+                self.write(&records::of_page(&load), None)?;
+            }
+            self.loads.push(load);
+        }
         self.out.flush()?;
         self.loads.sort_by_key(|load| load.began);
         Ok(FinishedRecording(self))
@@ -296,6 +304,11 @@ mod tests {
         add(1_002, &exchange("http://a.test/start", 200, &html, "Document"), b"<p>one");
         add(1_003, &exchange("http://a.test/frame", 200, &html, "Other"), b"<p>frame");
         add(1_010, &exchange("http://a.test/two", 200, &html, "Document"), b"<p>two");
+        recording.certificate(RecordedCertificate {
+            host: "cdn.test".to_owned(),
+            names: vec!["*.test".to_owned()],
+            chain_bytes: 2_000,
+        });
         recording.finish().unwrap()
     }
 
@@ -312,6 +325,8 @@ mod tests {
         let expected =
             [("http://a.test/".into(), vec![0, 1, 2]), ("http://a.test/two".into(), vec![0])];
         assert_eq!(loads, expected);
+        let certificates = archive.loads.iter().map(|load| load.certificates.len());
+        assert_eq!(certificates.collect::<Vec<_>>(), [1, 1], "those that came late, too");
         let response = archive.loads[0].exchanges[1].response.as_ref().unwrap();
         assert_eq!(response.body.as_deref(), Some(&b"<p>one"[..]));
         assert_eq!(response.fields[1], ("content-length".to_owned(), "6".to_owned()));
@@ -333,7 +348,7 @@ mod tests {
         let torn = |end: usize| wacz::read_warc(&records[..end]).unwrap();
         let (nearly, half) = (torn(records.len() - 40), torn(records.len() / 2));
         assert!(nearly.damage.is_some() && half.damage.is_some());
-        assert_eq!((nearly.loads.len(), nearly.loads[0].exchanges.len()), (1, 4));
+        assert_eq!((nearly.loads.len(), nearly.loads[0].exchanges.len()), (2, 3));
         assert_eq!((half.loads.len(), half.loads[0].exchanges.len()), (1, 2));
     }
 

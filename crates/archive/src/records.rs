@@ -299,7 +299,7 @@ impl LoadReader {
     fn page(&mut self, record: &WarcRecord) {
         let Ok(notes) = serde_json::from_slice::<LoadNotes>(&record.block) else { return };
         let url = record.target().and_then(|it| it.strip_prefix(LOAD_OF)).unwrap_or_default();
-        self.loads.push(RecordedLoad {
+        let load = RecordedLoad {
             url: url.to_owned(),
             browser: notes.browser,
             title: notes.title,
@@ -310,7 +310,13 @@ impl LoadReader {
             largest_contentful_paint: notes.largest_contentful_paint_ms.map(span),
             exchanges: Vec::new(),
             certificates: notes.certificates,
-        });
+        };
+        // A recorder that knows more at its end describes a load again.
+        let known = |it: &&mut RecordedLoad| it.url == load.url && it.began == load.began;
+        match self.loads.iter_mut().find(known) {
+            Some(known) => *known = load,
+            None => self.loads.push(load),
+        }
     }
 
     fn response(&mut self, record: &WarcRecord) {
