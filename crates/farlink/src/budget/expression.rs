@@ -16,7 +16,7 @@ const FORM: &str =
 #[derive(Clone, Debug)]
 pub struct Budget {
     text: String,
-    /// What is limited.
+    /// The limited quantity.
     pub quantity: Quantity,
     /// The relation that must hold.
     pub relation: Relation,

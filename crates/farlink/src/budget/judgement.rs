@@ -50,8 +50,8 @@ fn check_quantity(quantity: &Quantity, arms: &[Arm]) -> Result<(), (String, Stri
         let arm = quantity.arm.as_deref().unwrap_or_default();
         return Err((format!("no arm is `{arm}`"), format!("arms are {}", names.join(", "))));
     }
-    let paints = |arm: &&&Arm| arm.scenario().client.program != scenario::Program::Loader;
-    if quantity.metric.is_painted && !of.iter().any(|arm| paints(&arm)) {
+    let paints = |arm: &&Arm| arm.scenario().client.program != scenario::Program::Loader;
+    if quantity.metric.is_painted && !of.iter().any(paints) {
         let problem = format!("`{}` needs a browser that paints", quantity.metric.name);
         return Err((problem, "add --client chromium, or limit `render`, an estimate".to_owned()));
     }

@@ -35,10 +35,6 @@ pub fn junit(judgements: &[Judgement], suite: &str) -> String {
 /// Text for an attribute or element; characters that XML does not have are left out.
 fn escaped(text: &str) -> String {
     let is_text = |c: &char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
-    report_escape(&text.chars().filter(is_text).collect::<String>())
-}
-
-fn report_escape(text: &str) -> String {
     let escape = |c: char| match c {
         '&' => "&amp;".to_owned(),
         '<' => "&lt;".to_owned(),
@@ -47,7 +43,7 @@ fn report_escape(text: &str) -> String {
         '\n' | '\r' | '\t' => " ".to_owned(),
         c => c.to_string(),
     };
-    text.chars().map(escape).collect()
+    text.chars().filter(is_text).map(escape).collect()
 }
 
 /// Broken budgets as workflow commands of GitHub Actions, which shows them as annotations

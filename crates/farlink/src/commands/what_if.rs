@@ -122,7 +122,7 @@ fn planned(
     Ok(plan)
 }
 
-/// What a change would bring.
+/// Effect of a change.
 struct Answer {
     change: WhatIfChange,
     load: Difference,

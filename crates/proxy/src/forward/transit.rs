@@ -29,7 +29,7 @@ pub(super) struct RelayedBody {
     ends: BodyEnds,
 }
 
-/// What is told of a response's body, beside its note.
+/// Listeners to a response's body, beside its note.
 #[derive(Default)]
 pub(super) struct BodyEnds {
     /// Counter of the request's body.

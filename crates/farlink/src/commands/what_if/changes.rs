@@ -10,7 +10,7 @@ use crate::args::How;
 pub struct WhatIfChange {
     /// Its name: what would be so.
     pub name: &'static str,
-    /// How it is made.
+    /// The change.
     pub change: Change,
 }
 
