@@ -3,13 +3,15 @@
 # network, recorded, and replayed over the same network. Loads alternate between the two. It prints load times, requests, connections and
 # bodies, and fails if a request is missing, or requests, connections or bodies differ.
 #
-#   scripts/replay/check.sh [LOADS] [NETWORK]      default: 10 loads each over rtt=80ms,down=4mbit,up=1mbit,queue=100pkt
+#   scripts/replay/check.sh [LOADS] [NETWORK] [PROTOCOL...]      default: 10 loads each over rtt=80ms,down=4mbit,up=1mbit,queue=100pkt, h1 h2 h3
 #
 # It needs nginx, caddy, openssl, python3, Chromium and emulation; a missing server's protocols are left out, and said so.
 set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
 loads=${1:-10}
 network=${2:-rtt=80ms,down=4mbit,up=1mbit,queue=100pkt}
+asked=("${@:3}")
+[ ${#asked[@]} -gt 0 ] || asked=(h1 h2 h3)
 farlink=$(realpath "$(ls -t target/release/farlink target/debug/farlink 2>/dev/null | head -n 1)")
 site=$(mktemp -d)
 trap 'rm -rf "$site"' EXIT
@@ -95,14 +97,20 @@ live() {
 
 # replayed PROTOCOL SEED FILE RECORDING: a load of its replay.
 replayed() {
-  # Caddy's QUIC begins with 32 packets (quic-go's congestion.initialCongestionWindow).
-  "$farlink" shell --network "$network" --seed "$2" --quic-window 32 --replay "$4" --replay-protocol "$1" --think none --origins equal --names hosts --log "$3.json" -- \
+  # Caddy's QUIC begins with 32 packets and leaves slow start by HyStart (initialCongestionWindow, hybrid_slow_start.go in quic-go).
+  "$farlink" shell --network "$network" --seed "$2" --quic cc=cubic-hystart,iw=32 --replay "$4" --replay-protocol "$1" --think none --origins equal --names hosts --log "$3.json" -- \
     "$farlink" record https://www.shop.test/ -o "$3" >"$site/said" 2>&1 || { cat "$site/said" >&2; die "the replay over $1 failed"; }
 }
 
 protocols=()
-if command -v nginx >/dev/null 2>&1; then protocols+=(h1 h2); else echo "skipped: h1, h2 (nginx is not installed)"; fi
-if command -v caddy >/dev/null 2>&1; then protocols+=(h3); else echo "skipped: h3 (caddy is not installed)"; fi
+for protocol in "${asked[@]}"; do
+  case $protocol in
+    h1 | h2) server=nginx ;;
+    h3) server=caddy ;;
+    *) die "unknown protocol $protocol" "h1, h2 or h3" ;;
+  esac
+  if command -v "$server" >/dev/null 2>&1; then protocols+=("$protocol"); else echo "skipped: $protocol ($server is not installed)"; fi
+done
 [ ${#protocols[@]} -gt 0 ] || die "no server is installed" "apt-get install nginx caddy"
 for protocol in "${protocols[@]}"; do
   live "$protocol" 1 "$site/$protocol.wacz"

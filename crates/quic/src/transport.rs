@@ -81,6 +81,25 @@ pub struct TcpController {
     pub min_rto: Duration,
 }
 
+impl TcpController {
+    /// CUBIC with the HyStart of Linux 6, for a paced sender.
+    pub fn cubic_hystart() -> TcpController {
+        TcpController::matching(&tcp::Config::default())
+    }
+
+    /// The congestion control of `tcp`. It is always paced: quinn spreads a window over the round trip regardless of TCP's setting.
+    fn matching(tcp: &tcp::Config) -> TcpController {
+        let tick =
+            tcp.clock.hz().map_or(Duration::from_millis(1), |hz| Duration::from_secs(1) / hz);
+        TcpController {
+            algorithm: tcp.congestion,
+            settings: congestion::ControllerSettings { era: tcp.congestion_era, tick, paced: true },
+            slow_start_after_idle: tcp.slow_start_after_idle,
+            min_rto: tcp.min_rto,
+        }
+    }
+}
+
 impl Transport {
     /// quinn 0.11 with its default configuration.
     pub const QUINN: Transport = Transport {
@@ -95,20 +114,8 @@ impl Transport {
 
     /// Set like a TCP.
     pub fn matching(tcp: &tcp::Config) -> Transport {
-        let tick =
-            tcp.clock.hz().map_or(Duration::from_millis(1), |hz| Duration::from_secs(1) / hz);
         Transport {
-            congestion: Congestion::AsTcp(TcpController {
-                algorithm: tcp.congestion,
-                // Paced: quinn spreads a window over the round trip regardless of TCP's setting.
-                settings: congestion::ControllerSettings {
-                    era: tcp.congestion_era,
-                    tick,
-                    paced: true,
-                },
-                slow_start_after_idle: tcp.slow_start_after_idle,
-                min_rto: tcp.min_rto,
-            }),
+            congestion: Congestion::AsTcp(TcpController::matching(tcp)),
             initial_window_bytes: u64::from(tcp.initial_window) * u64::from(tcp.mss),
             peer_ack_delay: Some(LINUX_ACK_DELAY),
             stream_window_bytes: HTTP2_STREAM_WINDOW_BYTES,

@@ -32,14 +32,11 @@ pub struct ReplaySettings {
     pub think: Vec<Duration>,
     /// True if documents get a script that fixes chance and date.
     pub is_deterministic: bool,
-    /// Initial window of HTTP/3's servers in packets; `None`: quinn's ten.
-    pub quic_window_packets: Option<u32>,
+    /// Settings of HTTP/3's servers.
+    pub h3: h3::settings::Server,
     /// The date, since 1970.
     pub now: Duration,
 }
-
-/// A packet as quinn counts it for the initial window (RFC 9000 section 14.1).
-const PACKET_BYTES: u64 = 1_200;
 
 /// A replay that cannot be.
 #[derive(Debug, Error)]
@@ -100,7 +97,7 @@ impl Replay {
         Ok(Replay {
             requests: RecordedRequests::of(&load.exchanges),
             think: settings.think,
-            h3: h3_settings(settings.quic_window_packets),
+            h3: settings.h3,
             journal: Arc::default(),
             authority: certificate,
             site,
@@ -189,14 +186,6 @@ impl Replay {
         }
         Listen { address, acceptor, udp }
     }
-}
-
-fn h3_settings(window_packets: Option<u32>) -> h3::settings::Server {
-    let mut settings = h3::settings::Server::default();
-    if let Some(packets) = window_packets {
-        settings.transport.initial_window_bytes = u64::from(packets) * PACKET_BYTES;
-    }
-    settings
 }
 
 /// A replay whose ports are open.

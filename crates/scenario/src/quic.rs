@@ -30,22 +30,26 @@ pub struct Quic {
 pub enum QuicCongestion {
     /// CUBIC: quinn's, without HyStart, or our TCP's, with it.
     Cubic,
+    /// Our TCP's CUBIC with HyStart, in both arms: as the QUIC of Google, Cloudflare and Caddy leave slow start.
+    CubicHystart,
     /// NewReno: quinn's, or our TCP's Reno.
     NewReno,
 }
 
 impl QuicCongestion {
-    const ALL: [QuicCongestion; 2] = [QuicCongestion::Cubic, QuicCongestion::NewReno];
+    const ALL: [QuicCongestion; 3] =
+        [QuicCongestion::Cubic, QuicCongestion::CubicHystart, QuicCongestion::NewReno];
 
     const fn name(self) -> &'static str {
         match self {
             QuicCongestion::Cubic => "cubic",
+            QuicCongestion::CubicHystart => "cubic-hystart",
             QuicCongestion::NewReno => "newreno",
         }
     }
 }
 
-const NO_BBR: &str = "QUIC cannot run BBR here: quinn paces by the window alone and not at the rate that BBR asks for; use cc=cubic or cc=newreno";
+const NO_BBR: &str = "QUIC cannot run BBR here: quinn paces by the window alone and not at the rate that BBR asks for; use cc=cubic, cc=cubic-hystart or cc=newreno";
 const WHEN: &str = "say when the client's address changes: migrate-at=2s";
 const ALWAYS_PACED: &str = "quinn always paces, at 5/4 of a window a round trip after a burst of ten packets, and cannot be told otherwise: leave `pacing` out";
 
@@ -76,7 +80,8 @@ impl Knobs for Quic {
             ("cc", "bbr") => return Err(KnobProblem::Refused(NO_BBR)),
             ("cc", _) => {
                 let known = QuicCongestion::ALL.into_iter().find(|cc| cc.name() == value);
-                self.congestion = Some(known.ok_or(KnobProblem::Expected("cubic or newreno"))?);
+                self.congestion =
+                    Some(known.ok_or(KnobProblem::Expected("cubic, cubic-hystart or newreno"))?);
             }
             ("iw", _) => {
                 let packets = value.parse().ok().filter(|packets| (2..=1000).contains(packets));

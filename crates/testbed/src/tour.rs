@@ -53,6 +53,7 @@ pub(crate) use self::pac::Surveyed;
 pub(crate) use self::pep::{
     FarEnd, NEAR_LINK, NearEnd, PepLog, PepPlace, events as pep_events, leg_tcp, near_link,
 };
+pub use self::protocols::set_quic_transport;
 pub(crate) use self::proxied::events as proxied_events;
 pub(crate) use self::proxy::Proxy;
 pub(crate) use self::ready::{Arms, Ready, Visitable};

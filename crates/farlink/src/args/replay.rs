@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use replay::ReplayProtocol;
+use scenario::Quic;
 
 #[derive(Args)]
 pub struct Replay {
@@ -44,7 +45,7 @@ pub struct Replay {
 }
 
 /// Conditions of a replay.
-#[derive(Args, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Args, Clone, Default, PartialEq, Eq)]
 pub struct ReplayOptions {
     /// Time that servers take for an answer: as fitted to the recording, or none.
     #[arg(long, value_enum, default_value_t)]
@@ -58,9 +59,9 @@ pub struct ReplayOptions {
     #[arg(long, value_enum, default_value_t)]
     pub names: ReplayNames,
 
-    /// Initial window of HTTP/3's servers in packets (default: 10, as in RFC 9002; some servers begin with 32).
-    #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub quic_window: Option<u32>,
+    /// QUIC settings of HTTP/3's servers: cc=cubic-hystart,iw=32 is close to Google's and Caddy's (docs/quic.md).
+    #[arg(long, value_name = "KNOBS")]
+    pub quic: Option<Quic>,
 
     /// Fix Math.random and the date in documents, so that pages ask for the URLs of the recording.
     #[arg(long)]

@@ -89,7 +89,7 @@ fn is_cancelled(cancel: &AtomicBool) -> bool {
 }
 
 fn shell(args: &Replay, protocol: ::replay::ReplayProtocol) -> ShellReplay {
-    ShellReplay { recording: Some(args.recording.clone()), protocol, how: args.how }
+    ShellReplay { recording: Some(args.recording.clone()), protocol, how: args.how.clone() }
 }
 
 /// One load of the replay.
@@ -155,8 +155,8 @@ fn options(args: &Replay) -> Vec<String> {
         "--names".to_owned(),
         name(how.names.to_possible_value()),
     ];
-    if let Some(packets) = how.quic_window {
-        options.extend(["--quic-window".to_owned(), packets.to_string()]);
+    if let Some(quic) = &how.quic {
+        options.extend(["--quic".to_owned(), quic.to_string()]);
     }
     if how.deterministic {
         options.push("--deterministic".to_owned());

@@ -8,7 +8,7 @@ use http_stack::h3::settings::{Client, Server};
 use http_stack::server::Acceptor;
 use http_stack::{h2, spdy};
 use proxy::PushPolicy;
-use quic::{Congestion, QuinnController, Transport};
+use quic::{Congestion, QuinnController, TcpController, Transport};
 use scenario::{
     CertificateKey, Multiplexing, NotsentLowat, Protocol, Push, Quic, QuicCongestion, RecordSize,
     Resume, Scenario, Scheduler, Serving, Tls,
@@ -49,21 +49,30 @@ fn transport(scenario: &Scenario, tcp: &Config) -> Transport {
         Protocol::H3Matched => Transport::matching(tcp),
         _ => Transport::QUINN,
     };
-    let Quic { congestion, initial_window_packets, .. } = &scenario.quic;
-    if let Some(chosen) = congestion {
+    set_quic_transport(&mut transport, &scenario.quic);
+    transport
+}
+
+/// Applies the knobs of `quic` that concern the transport: congestion control and initial window.
+pub fn set_quic_transport(transport: &mut Transport, quic: &Quic) {
+    if let Some(chosen) = quic.congestion {
         match (&mut transport.congestion, chosen) {
             (Congestion::Quinn(quinn), QuicCongestion::Cubic) => *quinn = QuinnController::Cubic,
+            (Congestion::Quinn(_), QuicCongestion::CubicHystart) => {
+                transport.congestion = Congestion::AsTcp(TcpController::cubic_hystart());
+            }
             (Congestion::Quinn(quinn), QuicCongestion::NewReno) => {
                 *quinn = QuinnController::NewReno
             }
-            (Congestion::AsTcp(tcp), QuicCongestion::Cubic) => tcp.algorithm = Algorithm::Cubic,
+            (Congestion::AsTcp(tcp), QuicCongestion::Cubic | QuicCongestion::CubicHystart) => {
+                tcp.algorithm = Algorithm::Cubic
+            }
             (Congestion::AsTcp(tcp), QuicCongestion::NewReno) => tcp.algorithm = Algorithm::Reno,
         }
     }
-    if let Some(packets) = initial_window_packets {
-        transport.initial_window_bytes = u64::from(*packets) * PACKET_BYTES;
+    if let Some(packets) = quic.initial_window_packets {
+        transport.initial_window_bytes = u64::from(packets) * PACKET_BYTES;
     }
-    transport
 }
 
 // A scenario's settings of HTTP/2 and SPDY, converted for their two ends.

@@ -14,9 +14,11 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use emu::sandbox::{HostNames, Supervisor};
 use emu::{AccessSide, EmulatedTopology, Testbed};
+use http_stack::h3;
 use net::LinkConfig;
 use page::Page;
 use replay::{Replay, ReplayJournal, ReplaySettings};
+use scenario::Quic;
 use world::real;
 
 use crate::args::{ReplayNames, ReplayOptions, ReplayOrigins, ReplayThink, ShellReplay};
@@ -47,7 +49,7 @@ impl ShellReplayServer {
             return match args.how == ReplayOptions::default() {
                 true => Ok(None),
                 false => Err(CliError::bad_input(
-                    "--think, --origins, --names, --quic-window and --deterministic are for a replay",
+                    "--think, --origins, --names, --quic and --deterministic are for a replay",
                 )
                 .hint("name the recording: --replay FILE".to_owned())),
             };
@@ -67,7 +69,7 @@ impl ShellReplayServer {
             protocol: args.protocol,
             think,
             is_deterministic: args.how.deterministic,
-            quic_window_packets: args.how.quic_window,
+            h3: h3_settings(args.how.quic.as_ref())?,
             now: since_1970(),
         };
         let replay = Replay::new(&load, settings)
@@ -165,6 +167,19 @@ impl ShellReplayServer {
         })?;
         Ok(RunningReplay { journal })
     }
+}
+
+/// HTTP/3's servers with the knobs of `quic`.
+fn h3_settings(quic: Option<&Quic>) -> Result<h3::settings::Server, CliError> {
+    let mut settings = h3::settings::Server::default();
+    let Some(quic) = quic else { return Ok(settings) };
+    if quic.early_data.is_some() || quic.migrate_at_ns.is_some() {
+        return Err(CliError::bad_input(format!(
+            "--quic {quic}: a replay's servers have `cc` and `iw` only; 0rtt and migrate-at are the client's"
+        )));
+    }
+    testbed::tour::set_quic_transport(&mut settings.transport, quic);
+    Ok(settings)
 }
 
 /// Variables for the command.
