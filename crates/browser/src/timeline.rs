@@ -20,6 +20,8 @@ pub(crate) struct ConnectionTimes {
 #[derive(Clone, Debug)]
 pub(crate) struct Timeline {
     pub(crate) discovered: Time,
+    /// The object whose arrival led to the discovery, and when it had arrived.
+    pub(crate) revealed: Option<(usize, Time)>,
     pub(crate) assigned: Option<Time>,
     pub(crate) opened: Option<ConnectionTimes>,
     pub(crate) sent: Option<Time>,
@@ -37,9 +39,10 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
-    pub(crate) fn new(discovered: Time) -> Timeline {
+    pub(crate) fn new(discovered: Time, revealed: Option<(usize, Time)>) -> Timeline {
         Timeline {
             discovered,
+            revealed,
             assigned: None,
             opened: None,
             sent: None,
@@ -59,8 +62,7 @@ impl Timeline {
 
     /// Forgets a failed attempt; its time counts as blocked.
     pub(crate) fn start_over(&mut self) {
-        let discovered = self.discovered;
-        *self = Timeline::new(discovered);
+        *self = Timeline::new(self.discovered, self.revealed);
     }
 
     /// Breakdown of the time from discovery to `end`. The spans sum to exactly that: events before the object was
@@ -101,6 +103,8 @@ impl Timeline {
             connection: self.connection,
             reused: self.connection.is_some() && self.opened.is_none(),
             discovered_at_ns: self.discovered.as_nanos(),
+            revealed_by: self.revealed.map(|(object, _)| object as u32),
+            revealed_at_ns: self.revealed.map(|(_, at)| at.as_nanos()),
             phases: self.phases(end),
             done_at_ns: self.done.unwrap_or(end).as_nanos(),
             request_header_bytes: self.request_head_bytes,
@@ -159,7 +163,7 @@ mod tests {
     #[test]
     fn phases_sum_to_the_time_from_discovery_to_the_end() {
         let ms = Time::from_millis;
-        let mut timeline = Timeline::new(ms(10));
+        let mut timeline = Timeline::new(ms(10), None);
         let (started, resolved, connected, secured) = (ms(5), ms(15), ms(55), ms(105));
         timeline.opened = Some(ConnectionTimes { started, resolved, connected, secured });
         timeline.assigned = Some(ms(120));

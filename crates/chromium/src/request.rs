@@ -284,6 +284,8 @@ impl DevToolsRequest {
             connection: None,
             reused: response.is_some_and(|response| response.connection_reused) && !cached,
             discovered_at_ns: clock.time(self.discovered).as_nanos(),
+            revealed_by: None,
+            revealed_at_ns: None,
             phases: self.phases(clock, ended),
             done_at_ns: clock.time(ended).as_nanos(),
             request_header_bytes: if cached { 0 } else { self.request_head.unwrap_or(0) },

@@ -210,13 +210,17 @@ impl Outflow {
         let before = sender.next;
         if start < before {
             let repeated = sender.outstanding.iter_mut().rev().take_while(|sent| sent.end > start);
-            repeated.for_each(|sent| sent.again = true);
+            let mut first_at = at;
+            repeated.for_each(|sent| {
+                sent.again = true;
+                first_at = sent.at;
+            });
             let cause = if segment.is_syn() {
                 RetransmitCause::Handshake
             } else {
                 RetransmitCause::Unknown
             };
-            self.retransmits.push(Retransmit { at, seq: start, cause, spurious: None });
+            self.retransmits.push(Retransmit { at, first_at, seq: start, cause, spurious: None });
         }
         if end > before {
             sender.outstanding.push_back(OutstandingSegment { end, at, again: start < before });

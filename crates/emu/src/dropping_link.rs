@@ -86,6 +86,11 @@ impl<P: Clone + Send + 'static> DroppingLink<P> {
         self.link.in_flight()
     }
 
+    /// Periods during which packets waited or were in service.
+    pub fn busy_periods(&self) -> &[(Time, Time)] {
+        self.link.busy_periods()
+    }
+
     /// Totals so far; listed drops count as lost.
     pub fn stats(&self) -> LinkStats {
         let mut stats = *self.link.stats();

@@ -44,6 +44,8 @@ pub struct EmulatedLinkReport {
     pub inside: usize,
     /// Bytes that left it, by client number.
     pub delivered_bytes: Vec<u64>,
+    /// Periods during which packets waited or were in service.
+    pub busy_periods: Vec<(Time, Time)>,
 }
 
 /// History of a client's radio.
@@ -247,6 +249,7 @@ impl<B: Clone + Send + 'static> Links<B> {
             stats: line.path.stats(),
             inside: line.path.in_flight(),
             delivered_bytes: line.delivered_bytes.clone(),
+            busy_periods: line.path.busy_periods().to_vec(),
         };
         self.lines.iter().map(report).collect()
     }

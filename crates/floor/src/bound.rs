@@ -8,6 +8,7 @@ use units::Time;
 
 use super::load::prefix_bytes;
 use super::{Compute, Discovery, PageLoad, Path, ServiceCurve, Work};
+use crate::costs::Costs;
 use crate::load::ObjectNeeds;
 
 /// The four floors of a page on a path.
@@ -76,14 +77,13 @@ pub fn floor(
     compute: Compute,
 ) -> Duration {
     let needs = ObjectNeeds::of(load, discovery, compute);
-    let bound = Bound { load, path, discovery, compute, needs };
+    let bound = Bound { costs: Costs { load, path }, discovery, compute, needs };
     makespan(bound.jobs(), &path.curve).since(Time::ZERO)
 }
 
 /// A page load on a path, to be converted to jobs.
 struct Bound<'a, C> {
-    load: &'a PageLoad<'a>,
-    path: &'a Path<C>,
+    costs: Costs<'a, C>,
     discovery: Discovery,
     compute: Compute,
     needs: ObjectNeeds,
@@ -97,7 +97,7 @@ impl<C: ServiceCurve> Bound<'_, C> {
         for (index, head) in heads.into_iter().enumerate() {
             let mut begin = 0;
             for (cut, &tail) in self.needs.cuts(index).iter().zip(&tails[index]) {
-                jobs.push(Job { head, work: self.work(index, begin, cut.position), tail });
+                jobs.push(Job { head, work: self.costs.work(index, begin, cut.position), tail });
                 begin = cut.position;
             }
         }
@@ -107,7 +107,7 @@ impl<C: ServiceCurve> Bound<'_, C> {
     /// For each object, the earliest time at which its first byte can be at the bottleneck: the bytes that
     /// reveal it are served at the full rate, as if alone.
     fn heads(&self) -> Vec<Time> {
-        let objects = &self.load.page.objects;
+        let objects = &self.costs.load.page.objects;
         let mut heads: Vec<Time> = Vec::with_capacity(objects.len());
         for (index, object) in objects.iter().enumerate() {
             let discovered = match self.discovery {
@@ -116,7 +116,7 @@ impl<C: ServiceCurve> Bound<'_, C> {
                     object.waits_for.iter().map(|edge| self.seen(edge, &heads)).max()
                 }
             };
-            heads.push(discovered.unwrap_or(Time::ZERO) + self.request_delay(index));
+            heads.push(discovered.unwrap_or(Time::ZERO) + self.costs.request_delay(index));
         }
         heads
     }
@@ -124,14 +124,14 @@ impl<C: ServiceCurve> Bound<'_, C> {
     /// Earliest time at which an edge's condition can be met and its compute be done.
     fn seen(&self, edge: &Edge, heads: &[Time]) -> Time {
         let leader = edge.object.0 as usize;
-        let prefix = prefix_bytes(edge, &self.load.page.objects[leader]);
-        let served = self.path.curve.finish(heads[leader], self.work(leader, 0, prefix));
-        served + self.down_delay(leader) + self.load.edge_work(edge, self.compute)
+        let prefix = prefix_bytes(edge, &self.costs.load.page.objects[leader]);
+        let served = self.costs.path.curve.finish(heads[leader], self.costs.work(leader, 0, prefix));
+        served + self.costs.down_delay(leader) + self.costs.load.edge_work(edge, self.compute)
     }
 
     /// For each cut of each object, the least time from its service to the load event.
     fn tails(&self) -> Vec<Vec<Duration>> {
-        let count = self.load.page.objects.len();
+        let count = self.costs.load.page.objects.len();
         let mut tails = vec![Vec::new(); count];
         // From the time at which an object is wanted to the load event.
         let mut onward = vec![Duration::ZERO; count];
@@ -157,9 +157,9 @@ impl<C: ServiceCurve> Bound<'_, C> {
                 .max()
                 .unwrap_or_default();
             let rest = next.map_or(Duration::ZERO, |(end, tail)| {
-                self.path.curve.least_time(self.work(index, cut.position, end)) + tail
+                self.costs.path.curve.least_time(self.costs.work(index, cut.position, end)) + tail
             });
-            let tail = rest.max(self.down_delay(index) + after_arrival);
+            let tail = rest.max(self.costs.down_delay(index) + after_arrival);
             tails.push(tail);
             next = Some((cut.position, tail));
         }
@@ -174,8 +174,8 @@ impl<C: ServiceCurve> Bound<'_, C> {
         match self.discovery {
             Discovery::ByClient => {
                 let first = cuts.first().map_or(0, |cut| cut.position);
-                self.request_delay(index)
-                    + self.path.curve.least_time(self.work(index, 0, first))
+                self.costs.request_delay(index)
+                    + self.costs.path.curve.least_time(self.costs.work(index, 0, first))
                     + tails.first().copied().unwrap_or_default()
             }
             Discovery::Known => {
@@ -184,33 +184,6 @@ impl<C: ServiceCurve> Bound<'_, C> {
                 work.chain(cuts.iter().filter_map(|cut| cut.last_work)).max().unwrap_or_default()
             }
         }
-    }
-
-    /// The bottleneck's work on the bytes of an object from `begin` to `end`.
-    fn work(&self, index: usize, begin: u64, end: u64) -> Work {
-        if self.load.is_cached(index) {
-            return Work::default();
-        }
-        self.path.work(end) - self.path.work(begin)
-    }
-
-    /// The least time from the discovery of an object until its first byte is at the bottleneck.
-    fn request_delay(&self, index: usize) -> Duration {
-        if self.load.is_cached(index) {
-            return Duration::ZERO;
-        }
-        if self.load.is_at_proxy(index) {
-            return self.path.up_delay;
-        }
-        self.path.request_delay(self.load.page, &self.load.page.objects[index])
-    }
-
-    /// The time from the service of an object's byte to its arrival.
-    fn down_delay(&self, index: usize) -> Duration {
-        if self.load.is_cached(index) {
-            return Duration::ZERO;
-        }
-        self.path.down_delay
     }
 }
 

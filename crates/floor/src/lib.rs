@@ -14,11 +14,14 @@
 #![forbid(unsafe_code)]
 
 mod bound;
+mod costs;
+mod critical;
 mod load;
 mod path;
 mod recorded;
 
 pub use bound::{Floors, floor};
+pub use critical::{FloorOfVisit, critical_path};
 pub use load::{Compute, Discovery, PageLoad};
 pub use path::{ConstantRate, ServiceCurve, Work};
 pub use path::{Origins, Path, TCP_IP_HEADER_BYTES};

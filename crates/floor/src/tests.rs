@@ -7,12 +7,12 @@ use page::{
     After, Edge, HostId, Kind, Object, ObjectId, ObjectPriority, Page, PageHost, SizeEstimate,
 };
 
-fn ms(n: u64) -> Duration {
+pub(crate) fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
 /// An object of the first host that blocks the load event.
-fn object(body_bytes: u64, waits_for: Vec<Edge>) -> Object {
+pub(crate) fn object(body_bytes: u64, waits_for: Vec<Edge>) -> Object {
     Object {
         url: String::new(),
         host: HostId(0),
@@ -36,7 +36,7 @@ fn object(body_bytes: u64, waits_for: Vec<Edge>) -> Object {
     }
 }
 
-fn after(object: u32, after: After, compute: Duration) -> Edge {
+pub(crate) fn after(object: u32, after: After, compute: Duration) -> Edge {
     Edge {
         object: ObjectId(object),
         after,
@@ -45,7 +45,7 @@ fn after(object: u32, after: After, compute: Duration) -> Edge {
     }
 }
 
-fn page(objects: Vec<Object>, extra_rtts: &[Duration]) -> Page {
+pub(crate) fn page(objects: Vec<Object>, extra_rtts: &[Duration]) -> Page {
     let hosts = extra_rtts
         .iter()
         .map(|extra_rtt| PageHost {

@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod busy;
 mod cell;
 mod config;
 mod error;

@@ -11,6 +11,7 @@ use std::time::Duration;
 use chance::{RandomSource, RandomStream};
 use units::Time;
 
+use crate::busy::BusyPeriods;
 use crate::loss::LossProcess;
 use crate::propagation::{DelayLine, Propagation};
 use crate::queue::{DroppedPackets, QueueDepth, Queued};
@@ -40,6 +41,7 @@ pub struct Link<P> {
     delay_line: DelayLine<P>,
     dropped: DroppedPackets<P>,
     stats: LinkStats,
+    busy: BusyPeriods,
 }
 
 /// Transport of packets to the far end.
@@ -100,6 +102,7 @@ impl<P: Clone + Send + 'static> Link<P> {
             delay_line: DelayLine::new(),
             dropped: DroppedPackets::new(),
             stats: LinkStats::default(),
+            busy: BusyPeriods::default(),
         }
     }
 
@@ -210,6 +213,11 @@ impl<P> Link<P> {
         &self.stats
     }
 
+    /// Periods during which packets waited or were in service, in chronological order: the first 65,536.
+    pub fn busy_periods(&self) -> &[(Time, Time)] {
+        self.busy.as_slice()
+    }
+
     #[inline(never)]
     fn admit_emulated(&mut self, now: Time, packet: Packet, body: P) -> Admission {
         let bytes = packet.wire_bytes;
@@ -286,6 +294,7 @@ impl<P> Link<P> {
         if arrives < Time::NEVER {
             let all_ns = nanos_between(since, arrives);
             self.stats.serve(wire_bytes, waited_ns, service_ns, all_ns);
+            self.busy.note(since, since + Duration::from_nanos(waited_ns + service_ns));
         }
     }
 

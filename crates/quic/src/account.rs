@@ -16,7 +16,7 @@ use tcp::{CongestionState, SenderSample, Stats, TcpState, Trigger};
 use units::Time;
 use world::report::{self, Endpoint, Keeping};
 
-use crate::controller::{WindowChange, WindowRecorder};
+use crate::controller::{LossPeriods, WindowChange, WindowRecorder};
 
 /// Bytes that have passed on a connection's streams, as its user counts them.
 #[derive(Debug, Default)]
@@ -37,9 +37,10 @@ impl ByteCounts {
     }
 }
 
-/// Recorder of a connection's window changes and qlog, if this world keeps series.
+/// Recorder of a connection's losses and, if this world keeps series, of its window changes and qlog.
 #[derive(Clone, Debug)]
 pub struct Recorder {
+    pub(crate) losses: LossPeriods,
     pub(crate) windows: WindowRecorder,
     pub(crate) qlog: QlogText,
 }
@@ -48,11 +49,16 @@ impl Recorder {
     pub(crate) fn new() -> Recorder {
         match report::keeping() {
             Keeping::Series => Recorder {
+                losses: LossPeriods::default(),
                 windows: WindowRecorder::keeping(),
                 qlog: QlogText(Some(Arc::default())),
             },
             Keeping::Endpoints | Keeping::Nothing => {
-                Recorder { windows: WindowRecorder::default(), qlog: QlogText(None) }
+                Recorder {
+                losses: LossPeriods::default(),
+                windows: WindowRecorder::default(),
+                qlog: QlogText(None),
+            }
             }
         }
     }
@@ -89,6 +95,7 @@ impl Account {
             closed_at: None,
             stats: None,
             retransmits: Vec::new(),
+            losses: Vec::new(),
             series: Vec::new(),
             held: Vec::new(),
             qlog: String::new(),
@@ -128,7 +135,9 @@ impl AccountState {
         let series =
             self.recorder.windows.changes().iter().map(|change| self.sample(change)).collect();
         let stats = Some(self.stats(connection));
-        Endpoint { stats, series, qlog: self.recorder.qlog.text(), ..self.endpoint.clone() }
+        let losses = self.recorder.losses.all().into_iter();
+        let losses = losses.map(|(sent, found)| (world::from_instant(sent), world::from_instant(found))).collect();
+        Endpoint { stats, losses, series, qlog: self.recorder.qlog.text(), ..self.endpoint.clone() }
     }
 
     fn stats(&self, connection: &quinn::Connection) -> Stats {

@@ -61,19 +61,38 @@ impl WindowRecorder {
     }
 }
 
+/// Periods from the sending of a lost packet to the detection of its loss, the newest that was lost at a time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LossPeriods(Arc<Mutex<Vec<(Instant, Instant)>>>);
+
+impl LossPeriods {
+    pub(crate) fn all(&self) -> Vec<(Instant, Instant)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note(&self, sent: Instant, detected: Instant) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((sent, detected));
+    }
+}
+
 /// Creates the controllers of one connection: one for each path.
 pub(crate) struct Factory {
     congestion: Congestion,
     initial_window_bytes: u64,
     watch: WindowRecorder,
+    losses: LossPeriods,
     chance: RandomStream,
 }
 
 impl Factory {
-    pub(crate) fn new(transport: &Transport, watch: WindowRecorder) -> Factory {
+    pub(crate) fn new(
+        transport: &Transport,
+        watch: WindowRecorder,
+        losses: LossPeriods,
+    ) -> Factory {
         let Transport { congestion, initial_window_bytes, .. } = transport.clone();
         let chance = world::stream("quic/congestion");
-        Factory { congestion, initial_window_bytes, watch, chance }
+        Factory { congestion, initial_window_bytes, watch, losses, chance }
     }
 }
 
@@ -91,6 +110,7 @@ impl ControllerFactory for Factory {
         Box::new(RecordedController {
             inner,
             watch: self.watch.clone(),
+            losses: self.losses.clone(),
             packet_bytes: mtu.into(),
             acknowledged_bytes: 0,
             in_flight_bytes: 0,
@@ -104,6 +124,7 @@ impl ControllerFactory for Factory {
 struct RecordedController {
     inner: Box<dyn Controller>,
     watch: WindowRecorder,
+    losses: LossPeriods,
     packet_bytes: u64,
     acknowledged_bytes: u64,
     in_flight_bytes: u64,
@@ -162,6 +183,7 @@ impl Controller for RecordedController {
     }
 
     fn on_congestion_event(&mut self, now: Instant, sent: Instant, persistent: bool, lost: u64) {
+        self.losses.note(sent, now);
         if self.recovery.is_none_or(|began| sent > began) {
             self.recovery = Some(now);
         }
@@ -187,6 +209,7 @@ impl Controller for RecordedController {
         Box::new(RecordedController {
             inner: self.inner.clone_box(),
             watch: self.watch.clone(),
+            losses: self.losses.clone(),
             ..*self
         })
     }

@@ -131,7 +131,11 @@ impl Transport {
         let mut config = TransportConfig::default();
         config
             .stream_receive_window(VarInt::from_u32(self.stream_window_bytes))
-            .congestion_controller_factory(Arc::new(Factory::new(self, recorder.windows.clone())));
+            .congestion_controller_factory(Arc::new(Factory::new(
+                self,
+                recorder.windows.clone(),
+                recorder.losses.clone(),
+            )));
         if let Some(bytes) = self.connection_window_bytes {
             config.receive_window(VarInt::from_u32(bytes));
         }

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod connection;
+mod critical_path;
 mod event;
 mod link;
 mod object;
@@ -14,6 +15,7 @@ mod series;
 mod visit;
 
 pub use connection::{ConnectionRecord, PepCounters};
+pub use critical_path::{CriticalPath, NetworkActivity, PathCause, PathStep, Period};
 pub use event::{EventKind, RadioChange, RetransmitDetail, TcpEvent};
 pub use link::{LinkRecord, RadioRecord, RadioStateRecord};
 pub use object::{ObjectRecord, Phases, waited_behind};

@@ -25,6 +25,12 @@ pub struct ObjectRecord {
     pub reused: bool,
     /// Time at which the client discovered the object.
     pub discovered_at_ns: u64,
+    /// Object whose arrival led to the discovery, as an index in the page; `None`: the page's first, or unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revealed_by: Option<u32>,
+    /// Time at which the bytes of that object that led to it had arrived; the client's compute follows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revealed_at_ns: Option<u64>,
     /// Breakdown of the time from discovery to the last byte.
     pub phases: Phases,
     /// Time at which the client's work on it (parsing, decoding, running) was done.
@@ -134,6 +140,8 @@ mod tests {
             connection: Some(connection),
             reused: true,
             discovered_at_ns: 0,
+            revealed_by: None,
+            revealed_at_ns: None,
             phases: Phases { blocked_ns: sent, wait_ns, receive_ns, ..Phases::default() },
             done_at_ns: 0,
             request_header_bytes: 0,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ConnectionRecord, LinkRecord, ObjectRecord, RadioRecord, Series, TcpEvent};
+use crate::{ConnectionRecord, LinkRecord, NetworkActivity, ObjectRecord, RadioRecord, Series, TcpEvent};
 
 /// One load of one page, complete.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +51,9 @@ pub struct VisitRecord {
     /// Time series (where the experiment records them).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<Series>,
+    /// Activity of the network, for the critical path; not stored.
+    #[serde(default)]
+    pub activity: NetworkActivity,
 }
 
 /// Result of a load.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chance::RandomSource;
-use record::VisitRecord;
+use record::{CriticalPath, VisitRecord};
 
 use crate::grid::Skipped;
 use crate::{PageOrder, Scenario, choice};
@@ -202,6 +202,8 @@ pub struct MeasuredVisit {
     pub record: VisitRecord,
     /// Lower bounds of its PLT; `None` if none was computed.
     pub floors: Option<Floors>,
+    /// Its critical path, with the excess over the floor by cause; `None` if it did not load or has no floor.
+    pub critical_path: Option<CriticalPath>,
 }
 
 /// Lower bounds of the page load time.

@@ -113,7 +113,7 @@ pub const APPLICATION_ID: i32 = 0x6661_724b;
 pub const UNRELEASED: i32 = 0x6661_726c;
 
 /// The steps from format n to n + 1.
-const STEPS: &[&str] = &[include_str!("schema.sql")];
+const STEPS: &[&str] = &[include_str!("schema.sql"), include_str!("schema_2.sql")];
 
 /// The format that this version writes.
 pub const FORMAT: u32 = STEPS.len() as u32;

@@ -81,6 +81,8 @@ mod tests {
             connection: None,
             reused: false,
             discovered_at_ns: 1_000_000_000,
+            revealed_by: None,
+            revealed_at_ns: None,
             phases: Phases { receive_ns: arrives_ms * 1_000_000, ..Phases::default() },
             done_at_ns: 1_000_000_000 + arrives_ms * 1_000_000,
             request_header_bytes: 0,
@@ -114,6 +116,7 @@ mod tests {
             paint: None,
             radio: None,
             series: None,
+            activity: record::NetworkActivity::default(),
         }
     }
 

@@ -137,6 +137,8 @@ fn empty() -> ObjectRecord {
         connection: None,
         reused: false,
         discovered_at_ns: 0,
+        revealed_by: None,
+        revealed_at_ns: None,
         phases: Phases::default(),
         done_at_ns: 0,
         request_header_bytes: 0,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use record::{ConnectionRecord, EventKind, ObjectRecord, TcpEvent, VisitOutcome, VisitRecord};
+use record::{ConnectionRecord, EventKind, NetworkActivity, ObjectRecord, TcpEvent, VisitOutcome, VisitRecord};
 use rusqlite::{OptionalExtension, Params, Row};
 
 use super::proxied::{self, NumberedEvent};
@@ -119,6 +119,7 @@ impl Store {
             paint: self.paint(key)?,
             radio: self.radio(key)?,
             series: self.series(key)?,
+            activity: NetworkActivity::default(),
         })
     }
 

@@ -113,7 +113,16 @@ fn visit(journey: &JourneyPlan, index: u32, view: &str) -> MeasuredVisit {
         graph_without_compute_ns: graph_ns - MS,
         oracle_without_compute_ns: graph_ns - load.rtt_ns / 2 - MS,
     };
-    MeasuredVisit { record, floors: Some(floors) }
+    let plt_ns = record.plt_ns().unwrap_or_default();
+    let step = record::PathStep {
+        object: 0,
+        cause: record::PathCause::Handshake,
+        from_ns: 0,
+        until_ns: plt_ns,
+        excess_ns: plt_ns as i64 - floors.graph_ns as i64,
+    };
+    let critical_path = Some(record::CriticalPath { steps: vec![step] });
+    MeasuredVisit { record, floors: Some(floors), critical_path }
 }
 
 /// The first number in a page's name, from 2 on; 24 if there is none.
@@ -173,6 +182,8 @@ fn object(load: &ToyLoad, index: u32, discovered_at_ns: u64, phases: Phases) -> 
         connection: Some(0),
         reused: false,
         discovered_at_ns,
+        revealed_by: None,
+        revealed_at_ns: None,
         phases,
         done_at_ns: discovered_at_ns + phases.total_ns() + MS,
         request_header_bytes: 180,
@@ -214,6 +225,7 @@ fn record(
         index,
         view: view.to_owned(),
         page: None,
+        activity: record::NetworkActivity::default(),
         started_at_ns: 0,
         outcome: VisitOutcome::Loaded { plt_ns },
         ttfb_ns: Some(first.total_ns() - first.receive_ns),

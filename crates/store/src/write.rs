@@ -6,7 +6,7 @@ use record::{ConnectionRecord, TcpEvent, VisitOutcome, VisitRecord};
 use rusqlite::{Transaction, TransactionBehavior, named_params};
 
 use super::{
-    RunFacts, RunId, RunState, Store, StoreError, VisitKey, objects, proxied, series, tables,
+    RunFacts, RunId, RunState, Store, StoreError, VisitKey, critical, objects, proxied, series, tables,
 };
 use crate::early::EarlyMetrics;
 use scenario::{JourneyPlan, JourneyResult, MeasuredVisit};
@@ -114,6 +114,9 @@ fn insert_visit(
     insert_visit_row(transaction, key, visit)?;
     for (index, connection) in record.connections.iter().enumerate() {
         insert_connection(transaction, key, index, connection)?;
+    }
+    if let Some(path) = &visit.critical_path {
+        critical::insert(transaction, key, path)?;
     }
     tables::insert_links(transaction, key, &record.links)?;
     if let Some(record) = &record.emulation {

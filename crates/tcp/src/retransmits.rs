@@ -62,6 +62,8 @@ impl fmt::Display for RetransmitCause {
 pub struct Retransmit {
     /// Time of the retransmission.
     pub at: Time,
+    /// Time of the segment's first transmission; that of the retransmission where it is unknown.
+    pub first_at: Time,
     /// Its first sequence number.
     pub seq: u64,
     /// Its cause.
@@ -79,8 +81,8 @@ impl Retransmits {
         &self.0
     }
 
-    pub(crate) fn add(&mut self, at: Time, seq: u64, cause: RetransmitCause) {
-        self.0.push(Retransmit { at, seq, cause, spurious: None });
+    pub(crate) fn add(&mut self, at: Time, first_at: Time, seq: u64, cause: RetransmitCause) {
+        self.0.push(Retransmit { at, first_at, seq, cause, spurious: None });
     }
 
     /// The peer reports `duplicate`: one copy of each segment in it was spurious, the latest not known to be.
@@ -128,9 +130,9 @@ mod tests {
     #[test]
     fn an_echo_tells_which_transmission_arrived() {
         let mut sent = Retransmits::default();
-        sent.add(at(100), 1, RetransmitCause::FastRetransmit);
-        sent.add(at(200), 1, RetransmitCause::Timeout);
-        sent.add(at(200), 1449, RetransmitCause::Timeout);
+        sent.add(at(100), at(100), 1, RetransmitCause::FastRetransmit);
+        sent.add(at(200), at(200), 1, RetransmitCause::Timeout);
+        sent.add(at(200), at(200), 1449, RetransmitCause::Timeout);
         sent.judge_acknowledged(&(1..1449), Some(at(150)));
         assert_eq!(verdicts(&sent), [Some(false), Some(true), None]);
         sent.judge_acknowledged(&(1449..2897), None);
@@ -140,8 +142,8 @@ mod tests {
     #[test]
     fn a_reported_duplicate_overrules_an_echo_once() {
         let mut sent = Retransmits::default();
-        sent.add(at(100), 1, RetransmitCause::FastRetransmit);
-        sent.add(at(200), 1, RetransmitCause::FastRetransmit);
+        sent.add(at(100), at(100), 1, RetransmitCause::FastRetransmit);
+        sent.add(at(200), at(200), 1, RetransmitCause::FastRetransmit);
         sent.judge_acknowledged(&(1..1449), Some(at(200)));
         sent.judge_duplicate(&(1..1449));
         assert_eq!(verdicts(&sent), [Some(false), Some(true)]);
@@ -152,9 +154,9 @@ mod tests {
     #[test]
     fn a_mistaken_timeout_made_its_retransmissions_needless() {
         let mut sent = Retransmits::default();
-        sent.add(at(100), 1, RetransmitCause::Timeout);
-        sent.add(at(300), 2897, RetransmitCause::TailLossProbe);
-        sent.add(at(500), 2897, RetransmitCause::Timeout);
+        sent.add(at(100), at(100), 1, RetransmitCause::Timeout);
+        sent.add(at(300), at(300), 2897, RetransmitCause::TailLossProbe);
+        sent.add(at(500), at(500), 2897, RetransmitCause::Timeout);
         sent.judge_timeout(Some(at(300)));
         assert_eq!(verdicts(&sent), [None, None, Some(true)]);
     }

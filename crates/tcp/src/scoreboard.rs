@@ -30,6 +30,8 @@ pub(crate) struct SentSegment {
     pub(crate) end: u64,
     /// Time of the latest transmission.
     pub(crate) at: Time,
+    /// Time of the first transmission.
+    pub(crate) first_at: Time,
     /// `TCPCB_SACKED_ACKED`
     pub(crate) sacked: bool,
     /// `TCPCB_LOST`
@@ -154,6 +156,7 @@ impl Scoreboard {
             seq: range.start,
             end: range.end,
             at: now,
+            first_at: now,
             sacked: false,
             lost: false,
             retransmitted: false,

@@ -380,7 +380,7 @@ impl Sender {
         let payload = self.buffer.cut(seq - 1, len);
         self.stats.retransmitted_segments += 1;
         self.stats.retransmitted_bytes += len as u64;
-        self.retransmits.add(now, seq, cause);
+        self.retransmits.add(now, sent.first_at, seq, cause);
         self.note_paced(now, len, self.burst_segments());
         if let Some(rate) = &mut self.rate {
             rate.on_sent_again(sent.seq);

@@ -11,7 +11,7 @@ use http_stack::spdy::Recall;
 use page::Page;
 use proxy::Meters;
 use record::{PepCounters, TcpEvent, VisitRecord};
-use scenario::{Execute, JourneyPlan, JourneyResult, MeasuredVisit, Scenario, World};
+use scenario::{Execute, JourneyPlan, JourneyResult, Scenario, World};
 use tls::ClientSessions;
 use tokio::sync::oneshot;
 use units::Time;
@@ -141,8 +141,7 @@ impl Simulator {
         let mut visits = Vec::new();
         for (visitor, records) in visitors.into_iter().zip(records) {
             let limits = PolicyLimits::new(scenario, &ready, &network, visitor)?;
-            let measure = |record| MeasuredVisit { floors: limits.floors(&record), record };
-            visits.extend(records.into_iter().map(measure));
+            visits.extend(records.into_iter().map(|record| limits.measure(record)));
         }
         let mut notes = tour::notes(scenario, &network, &ready);
         notes.extend(tour::drop_note(scenario, &ready, &visits));

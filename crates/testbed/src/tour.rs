@@ -5,6 +5,7 @@
 //! everything else is here, once.
 
 mod account;
+mod activity;
 mod background;
 mod course;
 pub(crate) mod cross_traffic;

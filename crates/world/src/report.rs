@@ -47,6 +47,9 @@ pub struct Endpoint {
     pub stats: Option<tcp::Stats>,
     /// Its retransmissions, with times and causes. Unknown in the real world: always empty there.
     pub retransmits: Vec<tcp::Retransmit>,
+    /// Periods from the sending of a lost packet to the detection of its loss, where the transport reports them:
+    /// QUIC's do. TCP's are in `retransmits`.
+    pub losses: Vec<(Time, Time)>,
     /// Its time series, if requested by the [plan](crate::sim::Plan::record_series) or the [configuration](crate::real::Recording).
     pub series: Vec<tcp::SenderSample>,
     /// Data held above its socket, if the plan asked for series. Simulated world only.
@@ -61,6 +64,7 @@ impl Endpoint {
     pub fn without_series(&self) -> Endpoint {
         let Endpoint { local, peer, cookie, active, opened_at, closed_at, .. } = *self;
         let (stats, retransmits) = (self.stats.clone(), self.retransmits.clone());
+        let losses = self.losses.clone();
         let (series, held, qlog) = (Vec::new(), Vec::new(), String::new());
         Endpoint {
             local,
@@ -71,6 +75,7 @@ impl Endpoint {
             closed_at,
             stats,
             retransmits,
+            losses,
             series,
             held,
             qlog,
@@ -102,6 +107,8 @@ pub struct LinkReport {
     pub stats: LinkStats,
     /// Bytes delivered, by the number of the client that sent or received them; clients without any may be missing.
     pub delivered_bytes: Vec<u64>,
+    /// Periods during which packets waited or were in service.
+    pub busy_periods: Vec<(Time, Time)>,
 }
 
 /// A radio: its configuration, and its history.

@@ -80,7 +80,7 @@ impl<'a> ResourceArrival<'a> {
             t.body_bytes = self.body_bytes;
         });
         for reveal in &self.load.plan.reveals[self.object].end {
-            self.load.reveal(*reveal, done);
+            self.load.reveal(*reveal, self.object, self.available, done);
         }
         done
     }
@@ -106,7 +106,7 @@ impl<'a> ResourceArrival<'a> {
 
     fn reveal_head(&self, at: Time) {
         for reveal in &self.load.plan.reveals[self.object].head {
-            self.load.reveal(*reveal, at);
+            self.load.reveal(*reveal, self.object, at, at);
         }
     }
 
@@ -127,7 +127,7 @@ impl<'a> ResourceArrival<'a> {
         let points = &self.load.plan.reveals[self.object].bytes;
         while let Some((_, reveal)) = points.get(self.revealed).filter(|(b, _)| *b <= arrived) {
             self.revealed += 1;
-            self.load.reveal(*reveal, at);
+            self.load.reveal(*reveal, self.object, self.available, at);
         }
     }
 }

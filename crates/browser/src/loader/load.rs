@@ -53,6 +53,8 @@ struct Progressing {
     waits: usize,
     /// Time at which the last completed dependency is processed.
     ready: Time,
+    /// The object whose arrival led to that, and when it had arrived.
+    revealed: Option<(usize, Time)>,
     timeline: Option<Timeline>,
     finished: bool,
 }
@@ -77,6 +79,7 @@ impl PageLoad {
         let objects = page.objects.iter().map(|object| Progressing {
             waits: object.waits_for.len(),
             ready: now,
+            revealed: None,
             timeline: None,
             finished: false,
         });
@@ -159,8 +162,8 @@ impl PageLoad {
         }
     }
 
-    /// Signals that a dependency of `reveal.object` has happened, at `at` (now or later).
-    pub(super) fn reveal(self: &Rc<Self>, reveal: Reveal, at: Time) {
+    /// Signals that a dependency of `reveal.object` has happened, at `at` (now or later): its bytes of `leader` had arrived at `arrived`.
+    pub(super) fn reveal(self: &Rc<Self>, reveal: Reveal, leader: usize, arrived: Time, at: Time) {
         let device = &self.session.browser.device;
         let parsing = device.work(Kind::Document, reveal.parsed_bytes);
         let compute = device.recorded(reveal.compute) + parsing;
@@ -169,7 +172,9 @@ impl PageLoad {
             let mut objects = self.objects.borrow_mut();
             let object = &mut objects[reveal.object];
             object.waits -= 1;
-            object.ready = object.ready.max(at);
+            if at > object.ready || object.revealed.is_none() {
+                (object.ready, object.revealed) = (at, Some((leader, arrived)));
+            }
             if object.waits > 0 || object.finished {
                 return;
             }
@@ -190,7 +195,8 @@ impl PageLoad {
         if self.objects.borrow()[object].finished {
             return;
         }
-        self.on_timeline(object, |slot| *slot = Some(Timeline::new(world::now())));
+        let revealed = self.objects.borrow()[object].revealed;
+        self.on_timeline(object, |slot| *slot = Some(Timeline::new(world::now(), revealed)));
         match self.fetch(object).await {
             Ok(done) => {
                 if done > world::now() {

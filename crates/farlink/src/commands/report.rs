@@ -200,7 +200,11 @@ pub fn results(
             JourneyResult { notes: row.notes, failure: row.failure, ..JourneyResult::default() };
         while let Some(visit) = visits.next_if(|visit| visit.key.journey == row.position) {
             let record = store.record(visit.key)?;
-            result.visits.push(MeasuredVisit { record, floors: visit.floors });
+            result.visits.push(MeasuredVisit {
+                record,
+                floors: visit.floors,
+                critical_path: store.critical_path(visit.key)?,
+            });
         }
         let journey = JourneyPlan {
             position: row.position,

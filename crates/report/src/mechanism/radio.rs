@@ -153,6 +153,7 @@ mod tests {
             paint: None,
             radio: Some(RadioRecord { energy_uj, states, ..RadioRecord::default() }),
             series: None,
+            activity: record::NetworkActivity::default(),
         }
     }
 

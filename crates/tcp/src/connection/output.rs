@@ -18,7 +18,7 @@ impl Connection {
         self.timers.arm_sender(now, TcpTimer::Retransmit, again_at);
         if again {
             self.handshake_retransmissions += 1;
-            self.sender.retransmits.add(now, 0, RetransmitCause::Handshake);
+            self.sender.retransmits.add(now, now, 0, RetransmitCause::Handshake);
         }
         let options = SynOptions {
             mss: self.config.advertised_mss(),

@@ -125,6 +125,7 @@ fn endpoint((connection, motion): (Connection, ConnectionSeries)) -> Option<Endp
         closed_at: None,
         stats: Some(last.stats.clone()),
         retransmits: Vec::new(),
+        losses: Vec::new(),
         series: motion.samples,
         held: Vec::new(),
         qlog: String::new(),

@@ -141,11 +141,12 @@ impl SupervisorQueries {
         WorldReport {
             digest: None,
             links: links
-                .map(|(link, LinkDone { stats, delivered_bytes })| LinkReport {
+                .map(|(link, LinkDone { stats, delivered_bytes, busy_periods })| LinkReport {
                     name: link.name.clone(),
                     config: link.config.clone(),
                     stats,
                     delivered_bytes,
+                    busy_periods,
                 })
                 .collect(),
             radios: radios.collect(),

@@ -213,7 +213,7 @@ impl Emulation {
         let measure = |mut record: record::VisitRecord| {
             record.emulation = Some(punctuality.clone());
             let (client, _) = scenario.who(record.index);
-            MeasuredVisit { floors: limits[client as usize].floors(&record), record }
+            limits[client as usize].measure(record)
         };
         let visits: Vec<MeasuredVisit> = emulated.visits.into_iter().map(measure).collect();
         let mut notes = tour::notes(scenario, &network, &ready);

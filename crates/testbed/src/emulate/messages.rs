@@ -11,6 +11,7 @@ use record::{EmulationRecord, PepCounters, Proxied, VisitRecord};
 use scenario::Scenario;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use units::Time;
 use world::report::Endpoint;
 
 use super::capture::Frame;
@@ -125,6 +126,7 @@ pub(super) struct LinkDone {
     pub(super) stats: LinkStats,
     /// By client.
     pub(super) delivered_bytes: Vec<u64>,
+    pub(super) busy_periods: Vec<(Time, Time)>,
 }
 
 /// Activity of a client's radio.

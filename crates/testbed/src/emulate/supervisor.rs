@@ -167,8 +167,8 @@ fn attend(
                 let control = &emulation.control;
                 let (snapshot, drops) = (control.snapshot()?, control.drops(0)?);
                 let links = snapshot.links.into_iter().map(|link| {
-                    let emu::EmulatedLinkReport { stats, delivered_bytes, .. } = link;
-                    LinkDone { stats, delivered_bytes }
+                    let emu::EmulatedLinkReport { stats, delivered_bytes, busy_periods, .. } = link;
+                    LinkDone { stats, delivered_bytes, busy_periods }
                 });
                 let links = links.collect();
                 let drops = drops.into_iter().map(DroppedPacket::from).collect();

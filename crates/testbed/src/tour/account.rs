@@ -15,6 +15,7 @@ use tls::Protocol;
 use units::Time;
 use world::report::{Drop, Endpoint, LinkReport, RadioReport, WorldReport};
 
+use super::activity::activity;
 use super::recorded::{KeptSeries, Recorder};
 use super::{DOWN, UP, Visitor, nanos};
 use scenario::{Recording, View};
@@ -110,6 +111,7 @@ impl JourneyAccount {
             paint: None,
             radio: radio(&self.before, &after, visitor),
             series: self.series(&visited, own_radio(&after, visitor), witness, visitor),
+            activity: activity(&visited, &drops, &after, visitor),
             objects: visited.objects,
             page: None,
         }
@@ -252,7 +254,7 @@ fn stillness(link: &LinkReport) -> Option<String> {
 }
 
 /// A client's own radio, if the network has radios.
-fn own_radio(report: &WorldReport, visitor: Visitor) -> Option<&RadioReport> {
+pub(super) fn own_radio(report: &WorldReport, visitor: Visitor) -> Option<&RadioReport> {
     let name = visitor.radio();
     report.radios.iter().find(|radio| radio.name == name)
 }
@@ -417,7 +419,7 @@ mod tests {
     /// An end whose TCP cannot be queried.
     fn end(seen: usize) -> Endpoint {
         let (at, seq, cause) = (Time::ZERO, 0, tcp::RetransmitCause::Unknown);
-        let again = tcp::Retransmit { at, seq, cause, spurious: None };
+        let again = tcp::Retransmit { at, first_at: at, seq, cause, spurious: None };
         Endpoint {
             local: ([10, 0, 0, 1], 40_000).into(),
             peer: ([10, 1, 0, 1], 443).into(),
@@ -427,6 +429,7 @@ mod tests {
             closed_at: None,
             stats: None,
             retransmits: vec![again; seen],
+            losses: Vec::new(),
             series: Vec::new(),
             held: Vec::new(),
             qlog: String::new(),

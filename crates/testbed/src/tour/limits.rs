@@ -7,15 +7,15 @@ use std::time::Duration;
 use browser::Device;
 use net::{Network, RadioConfig};
 use page::{Kind, ObjectId, Page};
-use record::VisitRecord;
+use record::{CriticalPath, VisitRecord};
 use units::Time;
 
 use super::ends::factors;
 use super::ready::{JourneyPage, Ready, reads_pages};
 use super::route::Nearest;
 use super::{Visitor, route};
-use floor::{self, Bottlenecks, PageLoad, Path};
-use scenario::Floors;
+use floor::{self, Bottlenecks, FloorOfVisit, PageLoad, Path, ServiceCurve};
+use scenario::{Floors, MeasuredVisit};
 use scenario::{Origins, Program, Scenario, View};
 
 /// Inputs to the floors of a client's visits.
@@ -105,9 +105,15 @@ impl PolicyLimits {
         })
     }
 
-    /// The floors of one visit; `None` if its network stands still and never carries the page. Objects from its
-    /// cache cost no network, and the load event did not wait for objects that never came.
-    pub(crate) fn floors(&self, record: &VisitRecord) -> Option<Floors> {
+    /// The visit with its floors and its critical path; without if its network stands still and never carries the page. Objects
+    /// from its cache cost no network, and the load event did not wait for objects that never came.
+    pub(crate) fn measure(&self, record: VisitRecord) -> MeasuredVisit {
+        let limits = self.limits(&record);
+        let (floors, critical_path) = limits.map_or((None, None), |(floors, path)| (Some(floors), path));
+        MeasuredVisit { record, floors, critical_path }
+    }
+
+    fn limits(&self, record: &VisitRecord) -> Option<(Floors, Option<CriticalPath>)> {
         let from_cache: BTreeSet<ObjectId> = record
             .objects
             .iter()
@@ -127,18 +133,28 @@ impl PolicyLimits {
         // Only objects not held by the nearest cache cross the hops beyond it: their delay counts for those
         // alone, their rate is ignored.
         let network = self.network.up_to(limited.nearest.hops);
-        let beyond = self.beyond + (self.network.rtt() - network.rtt());
-        let floors = match Bottlenecks::are_in(&network) {
-            false => {
-                let path = Path::over(&network, self.origins);
-                floor::Floors::of(&load, &path.with_beyond(beyond).behind(self.nearer))
-            }
+        match Bottlenecks::are_in(&network) {
+            false => self.limits_on(&load, Path::over(&network, self.origins), &network, record, wait),
             true => {
                 let start = Time::from_nanos(record.started_at_ns) + wait;
                 let path = Path::recorded(&network, self.origins, start);
-                floor::Floors::of(&load, &path.with_beyond(beyond).behind(self.nearer))
+                self.limits_on(&load, path, &network, record, wait)
             }
-        };
+        }
+    }
+
+    /// Limits of a visit on a path over `network`, whose first packet the radio delays by `wait`.
+    fn limits_on(
+        &self,
+        load: &PageLoad<'_>,
+        path: Path<impl ServiceCurve>,
+        network: &Network,
+        record: &VisitRecord,
+        wait: Duration,
+    ) -> Option<(Floors, Option<CriticalPath>)> {
+        let beyond = self.beyond + (self.network.rtt() - network.rtt());
+        let path = path.with_beyond(beyond).behind(self.nearer);
+        let floors = floor::Floors::of(load, &path);
         let floors = match self.finder {
             Finder::Client => floors,
             Finder::Pep => floors.found_for_client(),
@@ -150,16 +166,21 @@ impl PolicyLimits {
             "a visit beat its floor: {:?} after {:?} of {}",
             record.outcome,
             floors.graph,
-            page.name
+            load.page.name
         );
         let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
-        let can_load = nanos(floors.graph) < Time::NEVER.as_nanos();
-        can_load.then(|| Floors {
+        if nanos(floors.graph) >= Time::NEVER.as_nanos() {
+            return None;
+        }
+        let of_visit = FloorOfVisit { floor: floors.graph, radio_wait: wait };
+        let critical_path = floor::critical_path(load, &path, record, of_visit);
+        let floors = Floors {
             graph_ns: nanos(floors.graph),
             oracle_ns: nanos(floors.oracle),
             graph_without_compute_ns: nanos(floors.graph_without_compute),
             oracle_without_compute_ns: nanos(floors.oracle_without_compute),
-        })
+        };
+        Some((floors, critical_path))
     }
 }
 

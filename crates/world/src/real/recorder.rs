@@ -130,6 +130,7 @@ impl ConnectionRecorder {
             closed_at: None,
             stats: None,
             retransmits: Vec::new(),
+            losses: Vec::new(),
             series: Vec::new(),
             held: Vec::new(),
             qlog: String::new(),

@@ -142,6 +142,7 @@ impl TcpEnd {
             closed_at: None,
             stats: Some(self.connection.stats()),
             retransmits: self.connection.retransmits().to_vec(),
+            losses: Vec::new(),
             series: Vec::new(),
             held: self.held.as_ref().map_or_else(Vec::new, |held| held.samples().to_vec()),
             qlog: String::new(),

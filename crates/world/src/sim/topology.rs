@@ -436,6 +436,7 @@ impl Topology {
             config: hop.config.clone(),
             stats: *hop.link.stats(),
             delivered_bytes: hop.delivered_bytes.clone(),
+            busy_periods: hop.link.busy_periods().to_vec(),
         };
         self.links.iter().map(report).collect()
     }
