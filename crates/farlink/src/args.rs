@@ -194,6 +194,10 @@ pub struct Load {
     #[arg(long)]
     pub waterfall: bool,
 
+    /// Also list the critical path of each arm's median load: what it waited for, and what of that is excess over the floor.
+    #[arg(long)]
+    pub critical_path: bool,
+
     /// Number of concurrent loads (default: one per core; one for Chromium).
     #[arg(long, short = 'j', value_name = "N")]
     pub jobs: Option<NonZeroUsize>,

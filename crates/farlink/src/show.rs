@@ -7,3 +7,4 @@ pub mod table;
 pub mod terminal;
 pub mod units;
 pub mod waterfall;
+pub mod why;

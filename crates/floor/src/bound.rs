@@ -125,7 +125,8 @@ impl<C: ServiceCurve> Bound<'_, C> {
     fn seen(&self, edge: &Edge, heads: &[Time]) -> Time {
         let leader = edge.object.0 as usize;
         let prefix = prefix_bytes(edge, &self.costs.load.page.objects[leader]);
-        let served = self.costs.path.curve.finish(heads[leader], self.costs.work(leader, 0, prefix));
+        let served =
+            self.costs.path.curve.finish(heads[leader], self.costs.work(leader, 0, prefix));
         served + self.costs.down_delay(leader) + self.costs.load.edge_work(edge, self.compute)
     }
 

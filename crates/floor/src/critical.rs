@@ -47,7 +47,13 @@ pub fn critical_path(
     spans.take_radio(nanos(floor.radio_wait));
     let mut steps = Steps { spans: spans.all, busy: &record.activity.busy };
     let other = steps.reduce_to(plt_ns, nanos(floor.floor));
-    Some(CriticalPath { steps: steps.finish(record.started_at_ns, plt_ns, other) })
+    let path = CriticalPath { steps: steps.finish(record.started_at_ns, plt_ns, other) };
+    debug_assert_eq!(
+        path.total_excess_ns(),
+        plt_ns as i64 - nanos(floor.floor) as i64,
+        "causes sum to the excess"
+    );
+    Some(path)
 }
 
 /// The client's least compute between the arrival of an object and the discovery of the next, or the load event.

@@ -53,13 +53,11 @@ impl Recorder {
                 windows: WindowRecorder::keeping(),
                 qlog: QlogText(Some(Arc::default())),
             },
-            Keeping::Endpoints | Keeping::Nothing => {
-                Recorder {
+            Keeping::Endpoints | Keeping::Nothing => Recorder {
                 losses: LossPeriods::default(),
                 windows: WindowRecorder::default(),
                 qlog: QlogText(None),
-            }
-            }
+            },
         }
     }
 }
@@ -136,7 +134,9 @@ impl AccountState {
             self.recorder.windows.changes().iter().map(|change| self.sample(change)).collect();
         let stats = Some(self.stats(connection));
         let losses = self.recorder.losses.all().into_iter();
-        let losses = losses.map(|(sent, found)| (world::from_instant(sent), world::from_instant(found))).collect();
+        let losses = losses
+            .map(|(sent, found)| (world::from_instant(sent), world::from_instant(found)))
+            .collect();
         Endpoint { stats, losses, series, qlog: self.recorder.qlog.text(), ..self.endpoint.clone() }
     }
 

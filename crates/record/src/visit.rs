@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ConnectionRecord, LinkRecord, NetworkActivity, ObjectRecord, RadioRecord, Series, TcpEvent};
+use crate::{
+    ConnectionRecord, LinkRecord, NetworkActivity, ObjectRecord, RadioRecord, Series, TcpEvent,
+};
 
 /// One load of one page, complete.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -53,7 +53,12 @@ impl Store {
              WHERE run_id = ?1 GROUP BY journey, visit, cause";
         let rows = self.rows(sql, [run.0], |row| {
             let cause: String = row.get("cause")?;
-            Ok((row.get("journey")?, row.get("visit")?, known_cause(&cause)?, row.get("excess_ns")?))
+            Ok((
+                row.get("journey")?,
+                row.get("visit")?,
+                known_cause(&cause)?,
+                row.get("excess_ns")?,
+            ))
         })?;
         let mut visits: BTreeMap<(u64, u32), BTreeMap<PathCause, i64>> = BTreeMap::new();
         for (journey, visit, cause, excess_ns) in rows {

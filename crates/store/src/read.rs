@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use record::{ConnectionRecord, EventKind, NetworkActivity, ObjectRecord, TcpEvent, VisitOutcome, VisitRecord};
+use record::{
+    ConnectionRecord, EventKind, NetworkActivity, ObjectRecord, TcpEvent, VisitOutcome, VisitRecord,
+};
 use rusqlite::{OptionalExtension, Params, Row};
 
 use super::proxied::{self, NumberedEvent};

@@ -6,7 +6,8 @@ use record::{ConnectionRecord, TcpEvent, VisitOutcome, VisitRecord};
 use rusqlite::{Transaction, TransactionBehavior, named_params};
 
 use super::{
-    RunFacts, RunId, RunState, Store, StoreError, VisitKey, critical, objects, proxied, series, tables,
+    RunFacts, RunId, RunState, Store, StoreError, VisitKey, critical, objects, proxied, series,
+    tables,
 };
 use crate::early::EarlyMetrics;
 use scenario::{JourneyPlan, JourneyResult, MeasuredVisit};

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Color, Style};
-use record::{ObjectRecord, VisitRecord};
+use record::{CriticalPath, ObjectRecord, VisitRecord};
 
 use super::units::span;
 
@@ -29,14 +29,24 @@ const NAME: usize = 28;
 /// Columns for its size and end, behind the bars.
 const TAIL: usize = 20;
 
-/// Draws `visit` in `width` columns, at most `rows` objects, with the load event's column marked.
-pub fn draw(visit: &VisitRecord, width: usize, rows: usize) -> String {
+/// Draws `visit` in `width` columns, at most `rows` objects, with the load event's column and the objects on the critical path marked.
+pub fn draw(
+    visit: &VisitRecord,
+    critical: Option<&CriticalPath>,
+    width: usize,
+    rows: usize,
+) -> String {
     let bars = width.saturating_sub(NAME + TAIL).clamp(20, 120);
     let scale = TimeScale::of(visit, bars);
     let mut text = String::new();
     let hidden = visit.objects.len().saturating_sub(rows);
+    let is_critical = |object: &ObjectRecord| {
+        critical.is_some_and(|path| path.steps.iter().any(|step| step.object == object.object))
+    };
     for object in visit.objects.iter().take(rows) {
-        let _ = writeln!(text, "{} {} {}", name(object), scale.bar(object), tail(object, &scale));
+        let mark = if is_critical(object) { '*' } else { ' ' };
+        let (name, bar, tail) = (name(object), scale.bar(object), tail(object, &scale));
+        let _ = writeln!(text, "{name}{mark}{bar} {tail}");
     }
     if hidden > 0 {
         let _ = writeln!(text, "{:NAME$} ... {hidden} more objects (--waterfall draws all)", "");
@@ -47,13 +57,19 @@ pub fn draw(visit: &VisitRecord, width: usize, rows: usize) -> String {
     }
     let legend: Vec<String> =
         PHASES.iter().map(|p| format!("{} {}", paint(p, &p.mark.to_string()), p.name)).collect();
-    let _ = write!(text, "{:NAME$} {}", "", legend.join("  "));
+    let critical = if critical.is_some() { "  * critical path" } else { "" };
+    let _ = write!(text, "{:NAME$} {}{critical}", "", legend.join("  "));
     text
 }
 
 fn paint(phase: &PhaseStyle, text: &str) -> String {
     let style = Style::new().fg_color(Some(Color::Ansi(phase.color)));
     format!("{style}{text}{style:#}")
+}
+
+/// The object's name, as short as in a waterfall.
+pub fn short_name(object: &ObjectRecord) -> String {
+    name(object).trim_end().to_owned()
 }
 
 /// The end of the path, which tells objects apart better than the beginning.

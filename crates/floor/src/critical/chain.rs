@@ -34,7 +34,8 @@ pub(super) fn chain<'a>(
         .map(|object| (object.object as usize, object))
         .filter(|(index, _)| *index < page.objects.len())
         .collect();
-    let blocking = known.iter().filter(|(index, _)| **index == 0 || page.objects[**index].blocks_load);
+    let blocking =
+        known.iter().filter(|(index, _)| **index == 0 || page.objects[**index].blocks_load);
     let in_time = blocking.filter(|(_, object)| object.done_at_ns <= loaded_ns);
     let (index, _) = in_time.max_by_key(|(_, object)| object.done_at_ns)?;
     let mut links = Vec::new();
@@ -45,7 +46,14 @@ pub(super) fn chain<'a>(
         let ended = object.discovered_at_ns + object.phases.total_ns();
         let wanted_ns = object.discovered_at_ns.clamp(record.started_at_ns, computed);
         let arrived_ns = arrived.min(ended).clamp(wanted_ns, computed);
-        links.push(ChainLink { record: object, index, wanted_ns, arrived_ns, bytes, computed_ns: computed });
+        links.push(ChainLink {
+            record: object,
+            index,
+            wanted_ns,
+            arrived_ns,
+            bytes,
+            computed_ns: computed,
+        });
         let Some((leader, at)) = leader(page, &known, object, index) else { break };
         bytes = revealing_bytes(page, leader, index);
         (index, arrived, computed) = (leader, at, wanted_ns);

@@ -132,7 +132,9 @@ impl<'a> Spans<'a> {
             return;
         }
         for span in self.all.split_off(first) {
-            for (from_ns, until_ns, waits) in cut(&self.record.activity.radio, span.from_ns, span.until_ns) {
+            for (from_ns, until_ns, waits) in
+                cut(&self.record.activity.radio, span.from_ns, span.until_ns)
+            {
                 let cause = if waits { PathCause::Radio } else { span.cause };
                 self.push(span.object, cause, from_ns, until_ns);
             }

@@ -104,10 +104,8 @@ fn excess_ms(path: &CriticalPath, cause: PathCause) -> i64 {
 #[test]
 fn each_wait_has_its_cause() {
     let page = two_objects();
-    let objects = vec![
-        record(0, 0, [0, 100, 0, 100, 220], 420),
-        record(1, 425, [30, 0, 0, 100, 210], 765),
-    ];
+    let objects =
+        vec![record(0, 0, [0, 100, 0, 100, 220], 420), record(1, 425, [30, 0, 0, 100, 210], 765)];
     let activity = NetworkActivity {
         // At the bottleneck, 50 ms before arrival.
         busy: vec![period(150, 180), period(280, 370), period(505, 535), period(625, 715)],
@@ -151,10 +149,8 @@ fn bytes_of_the_page_that_the_floor_needs_are_no_excess() {
 #[test]
 fn a_visit_that_beat_its_floor_says_so() {
     let page = two_objects();
-    let objects = vec![
-        record(0, 0, [0, 0, 0, 50, 100], 150),
-        record(1, 155, [0, 0, 0, 50, 95], 300),
-    ];
+    let objects =
+        vec![record(0, 0, [0, 0, 0, 50, 100], 150), record(1, 155, [0, 0, 0, 50, 95], 300)];
     let (path, floor) = path_of(&page, &visit(objects, 300, NetworkActivity::default()));
     assert_eq!(path.total_excess_ns(), 300 * MS as i64 - floor.as_nanos() as i64);
     assert!(path.excess_ns(PathCause::Other) < 0);

@@ -45,7 +45,8 @@ fn losses(visited: &Visited, drops: &[&Drop], report: &WorldReport) -> Vec<(Opti
     let mut losses = Vec::new();
     let mut are_known = true;
     for (index, used) in visited.connections.iter().enumerate() {
-        let its = |end: &&Endpoint| Some(if end.active { end.local } else { end.peer }) == used.local;
+        let its =
+            |end: &&Endpoint| Some(if end.active { end.local } else { end.peer }) == used.local;
         for end in report.endpoints.iter().filter(its) {
             let is_kernels = end.cookie.is_some() && used.arm.protocol != Protocol::H3;
             are_known &= !is_kernels;
@@ -70,7 +71,10 @@ fn radio_waits(report: &WorldReport, visitor: Visitor, began: Time) -> Vec<Perio
     let ends = radio.transitions.iter().skip(1).map(|next| next.at);
     let ends = ends.chain([world::now()]);
     let waits = radio.transitions.iter().zip(ends).filter(|(change, _)| change.to.is_promotion());
-    waits.filter(|(_, until)| *until > began).map(|(change, until)| period(change.at, until)).collect()
+    waits
+        .filter(|(_, until)| *until > began)
+        .map(|(change, until)| period(change.at, until))
+        .collect()
 }
 
 fn period(from: Time, until: Time) -> Period {
@@ -82,7 +86,9 @@ fn merged(periods: Vec<Period>) -> Vec<Period> {
     let mut merged: Vec<Period> = Vec::with_capacity(periods.len());
     for period in periods {
         match merged.last_mut() {
-            Some(last) if period.from_ns <= last.until_ns => last.until_ns = last.until_ns.max(period.until_ns),
+            Some(last) if period.from_ns <= last.until_ns => {
+                last.until_ns = last.until_ns.max(period.until_ns)
+            }
             _ => merged.push(period),
         }
     }

@@ -109,7 +109,8 @@ impl PolicyLimits {
     /// from its cache cost no network, and the load event did not wait for objects that never came.
     pub(crate) fn measure(&self, record: VisitRecord) -> MeasuredVisit {
         let limits = self.limits(&record);
-        let (floors, critical_path) = limits.map_or((None, None), |(floors, path)| (Some(floors), path));
+        let (floors, critical_path) =
+            limits.map_or((None, None), |(floors, path)| (Some(floors), path));
         MeasuredVisit { record, floors, critical_path }
     }
 
@@ -134,7 +135,9 @@ impl PolicyLimits {
         // alone, their rate is ignored.
         let network = self.network.up_to(limited.nearest.hops);
         match Bottlenecks::are_in(&network) {
-            false => self.limits_on(&load, Path::over(&network, self.origins), &network, record, wait),
+            false => {
+                self.limits_on(&load, Path::over(&network, self.origins), &network, record, wait)
+            }
             true => {
                 let start = Time::from_nanos(record.started_at_ns) + wait;
                 let path = Path::recorded(&network, self.origins, start);

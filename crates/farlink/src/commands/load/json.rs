@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use record::VisitOutcome;
+use record::{CriticalPath, PathCause, PathStep, VisitOutcome};
 use scenario::{JourneyPlan, JourneyResult, MeasuredVisit};
 use serde_json::{Map, Value, json};
 use store::early::EarlyMetrics;
@@ -80,6 +80,8 @@ fn measured(journey: &JourneyPlan, visit: &MeasuredVisit) -> Value {
         "failure": failure,
         "ttfb_ms": record.ttfb_ns.map(millis),
         "floor_ms": visit.floors.map(|f| millis(f.graph_ns)),
+        "excess_ms": visit.critical_path.as_ref().map(excess),
+        "critical_path": visit.critical_path.as_ref().map(critical_path),
         "floor_oracle_ms": visit.floors.map(|f| millis(f.oracle_ns)),
         "model_first_render_ms": early.map(|early| span_ms(early.first_render)),
         "model_byte_index_ms": early.map(|early| span_ms(early.byte_index)),
@@ -102,6 +104,27 @@ fn measured(journey: &JourneyPlan, visit: &MeasuredVisit) -> Value {
         "radio": record.radio,
         "trace_digest": record.trace_digest.map(|digest| format!("{digest:016x}")),
     })
+}
+
+/// Excess over the floor by cause.
+fn excess(path: &CriticalPath) -> Value {
+    let causes = PathCause::ALL.into_iter();
+    causes
+        .map(|cause| (cause.name().to_owned(), json!(path.excess_ns(cause) as f64 / 1e6)))
+        .collect()
+}
+
+fn critical_path(path: &CriticalPath) -> Value {
+    let step = |step: &PathStep| {
+        json!({
+            "object": step.object,
+            "cause": step.cause.name(),
+            "from_ms": millis(step.from_ns),
+            "until_ms": millis(step.until_ns),
+            "excess_ms": step.excess_ns as f64 / 1e6,
+        })
+    };
+    path.steps.iter().map(step).collect()
 }
 
 fn millis(ns: u64) -> f64 {

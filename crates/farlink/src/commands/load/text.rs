@@ -13,7 +13,7 @@ use crate::failure::CliError;
 use crate::show::arms::{self, Arm};
 use crate::show::terminal::{self, wrapped};
 use crate::show::units::{bytes, counted, span};
-use crate::show::{answer, conditions, waterfall};
+use crate::show::{answer, conditions, waterfall, why};
 
 /// Objects in a waterfall by default.
 const WATERFALL_ROWS: usize = 40;
@@ -44,7 +44,7 @@ pub fn print(load: &Load, arms: &[Arm], worlds: &Worlds) -> Result<(), CliError>
     output::line("")?;
     output::line(arms::table(arms))?;
     output::line(wrapped(arms::legend(arms)))?;
-    if let Some(table) = crate::show::answer::table(arms) {
+    for table in answer::table(arms).into_iter().chain(why::table(arms)) {
         output::line("")?;
         output::line(table)?;
     }
@@ -56,7 +56,24 @@ pub fn print(load: &Load, arms: &[Arm], worlds: &Worlds) -> Result<(), CliError>
     for failure in failures(arms) {
         output::line(wrapped(&format!("failed: {failure}")))?;
     }
-    waterfalls(load, arms)
+    waterfalls(load, arms)?;
+    if load.critical_path {
+        critical_paths(arms)?;
+    }
+    Ok(())
+}
+
+/// Prints the critical paths of the median loads.
+fn critical_paths(arms: &[Arm]) -> Result<(), CliError> {
+    for arm in arms {
+        let visit = arm.median_load().map(|load| &load.visit);
+        let path = visit.and_then(|visit| Some((visit, visit.critical_path.as_ref()?)));
+        if let Some((visit, path)) = path {
+            output::line(format!("\n{}, median load:", arm.name()))?;
+            output::line(why::path(&visit.record, path))?;
+        }
+    }
+    Ok(())
 }
 
 /// The conditions of the comparison, with the meaning of their names.
@@ -171,17 +188,19 @@ fn waterfalls(load: &Load, arms: &[Arm]) -> Result<(), CliError> {
     };
     let rows = if load.waterfall { usize::MAX } else { WATERFALL_ROWS };
     let visits = chosen.iter().filter_map(|arm| Some((arm, arm.median_load()?)));
-    let visits: Vec<_> = visits.map(|(arm, load)| (arm, &load.visit.record)).collect();
-    let lines: usize = visits.iter().map(|(_, record)| record.objects.len().min(rows)).sum();
+    let visits: Vec<_> = visits.map(|(arm, load)| (arm, &load.visit)).collect();
+    let objects = visits.iter().map(|(_, visit)| visit.record.objects.len());
+    let lines: usize = objects.map(|objects| objects.min(rows)).sum();
     if lines > MANY_LINES {
         anstream::eprintln!(
             "the waterfalls have {lines} lines; use --har OUT to view them in a HAR viewer"
         );
     }
     let width = terminal::width().unwrap_or(WIDTH);
-    for (arm, record) in visits {
+    for (arm, visit) in visits {
         output::line(format!("\n{}, median load:", arm.name()))?;
-        output::line(waterfall::draw(record, width, rows))?;
+        let critical = visit.critical_path.as_ref();
+        output::line(waterfall::draw(&visit.record, critical, width, rows))?;
     }
     Ok(())
 }
