@@ -109,10 +109,11 @@ impl Steps<'_> {
         amount as i64
     }
 
-    /// The steps: adjacent spans of one object and cause are one. The rest that cannot be explained is a step of its own.
+    /// The steps: adjacent spans of one object and cause are one, and so are those of a response that alternate. The rest that cannot be explained is a step of its own.
     fn finish(self, started_ns: u64, plt_ns: u64, other: i64) -> Vec<PathStep> {
         let mut steps: Vec<PathStep> = Vec::with_capacity(self.spans.len());
-        for span in self.spans.iter().filter(|span| span.until_ns > span.from_ns) {
+        let spans = sorted_responses(&self.spans);
+        for span in spans.iter().filter(|span| span.until_ns > span.from_ns) {
             let Span { object, cause, excess_ns, .. } = *span;
             match steps.last_mut() {
                 Some(last) if (last.object, last.cause) == (object, cause) => {
@@ -136,6 +137,32 @@ impl Steps<'_> {
         }
         steps
     }
+}
+
+/// The spans with those of each response sorted by cause, in the order of their first appearance: a link that is busy with every other
+/// packet would make hundreds of steps. Each response keeps its beginning and end, and each cause its length.
+fn sorted_responses(spans: &[Span]) -> Vec<Span> {
+    let mut sorted = Vec::with_capacity(spans.len());
+    for run in spans.chunk_by(|one, next| {
+        one.object == next.object && one.is_of_response() && next.is_of_response()
+    }) {
+        let mut at = run[0].from_ns;
+        let mut causes: Vec<PathCause> = Vec::new();
+        for span in run {
+            if !causes.contains(&span.cause) {
+                causes.push(span.cause);
+            }
+        }
+        for cause in causes {
+            let its = || run.iter().filter(|span| span.cause == cause);
+            let (from_ns, length) =
+                (at, its().map(|span| span.until_ns - span.from_ns).sum::<u64>());
+            at += length;
+            let excess_ns = its().map(|span| span.excess_ns).sum();
+            sorted.push(Span { object: run[0].object, cause, from_ns, until_ns: at, excess_ns });
+        }
+    }
+    sorted
 }
 
 /// Prefix of an object that reveals another, in bytes.

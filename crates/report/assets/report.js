@@ -118,6 +118,91 @@
     }), multiple);
   };
 
+  // Mean load times by part, a bar each arm.
+  const stack = (condition, width, most, multiple) => {
+    const { parts, cells } = data.load_times;
+    const rows = cells.filter((cell) => cell.condition === condition);
+    const bars = rows.flatMap((row) => {
+      let at = 0;
+      return parts.map((part, i) => ({ row, part, ms: row.parts[i], from: at, to: (at += Math.max(0, row.parts[i])) })).filter((bar) => bar.to > bar.from);
+    });
+    const margin = Math.ceil(d3.max(rows, (row) => textWidth(data.arms[row.arm]))) + 16;
+    const above = margin > width / 3;
+    const explain = ({ row, part, ms }) => `${data.arms[row.arm]}\n${part.words}: ${time(ms)} of ${time(row.total)}`;
+    return titled(data.conditions[condition].label, Plot.plot({
+      ...base, width, height: 56 + (above ? 52 : 34) * rows.length, marginLeft: above ? 16 : margin, marginBottom: 40, marginTop: above ? 16 : 8, marginRight: 60,
+      ariaLabel: `Mean load time by cause, ${data.conditions[condition].label || "all"}; the table below has the same data`,
+      x: { ...axisOf("mean load time", most), grid: true, domain: [0, most], labelAnchor: "center", labelArrow: "none", ticks: width < 500 ? 4 : 6 },
+      y: { domain: rows.map((row) => row.arm), label: null, axis: above ? null : "left", tickFormat: (arm) => data.arms[arm], padding: above ? 0.5 : 0.3 },
+      color: { domain: parts.map((part) => part.name), range: parts.map((part) => `var(--c-${part.name})`) },
+      marks: [
+        above ? Plot.text(rows, { y: "arm", frameAnchor: "left", textAnchor: "start", dy: -20, text: (row) => data.arms[row.arm], fill: "var(--ink)" }) : null,
+        Plot.barX(bars, { x1: "from", x2: "to", y: (bar) => bar.row.arm, fill: (bar) => bar.part.name, insetLeft: 0.5 }),
+        Plot.text(rows, { x: (row) => d3.sum(row.parts, (ms) => Math.max(0, ms)), y: "arm", text: (row) => time(row.total), textAnchor: "start", dx: 5, fill: "var(--ink)" }),
+        Plot.tip(bars, Plot.pointerX({ x: (bar) => (bar.from + bar.to) / 2, y: (bar) => bar.row.arm, title: explain })),
+      ],
+    }), multiple);
+  };
+
+  const stackLegend = () =>
+    element("div", { className: "legend" }, ...data.load_times.parts.map((part) => {
+      const mark = element("span", { className: "arm" });
+      mark.style.background = `var(--c-${part.name})`;
+      return element("span", {}, mark, part.words);
+    }));
+
+  const drawCauses = (root, chosen) => {
+    const known = d3.range(data.conditions.length).filter((c) => data.load_times.cells.some((cell) => cell.condition === c));
+    const one = known.length > MANY;
+    const shown = one ? [chosen ?? known[0]] : known;
+    const controls = element("div", { className: "controls" });
+    if (one) controls.append(choice("for", data.conditions.map((c) => c.label), shown[0], (i) => drawCauses(root, i)));
+    const width = room(shown.length === 1 ? 1000 : 540);
+    const most = (condition) => d3.max(data.load_times.cells.filter((cell) => cell.condition === condition), (cell) => d3.sum(cell.parts, (ms) => Math.max(0, ms)));
+    root.replaceChildren(controls, stackLegend(), ...shown.map((c) => stack(c, width, most(c), shown.length > 1)));
+    const columns = ["condition", "arm", ...data.load_times.parts.map((part) => part.name), "total"];
+    const rows = data.load_times.cells.map((cell) => [data.conditions[cell.condition].label, data.arms[cell.arm], ...cell.parts, cell.total]);
+    downloads(root, "load-time-by-cause", columns, rows);
+  };
+
+  // Downloads of a section's figures: each as SVG and PNG with the colours on the screen, the data as CSV. Nothing is fetched.
+  const downloads = (root, name, columns, rows) => {
+    const save = (file, url) => element("a", { href: url, download: file }).click();
+    const quoted = (cell) => (/[",\n]/.test(String(cell)) ? `"${String(cell).replaceAll('"', '""')}"` : String(cell ?? ""));
+    const csv = () => save(`${name}.csv`, `data:text/csv;charset=utf-8,${encodeURIComponent([columns, ...rows].map((row) => row.map(quoted).join(",")).join("\r\n") + "\r\n")}`);
+    const figures = () => [...root.querySelectorAll("svg")].filter((svg) => svg.clientWidth > 200);
+    const each = (write) => figures().forEach((svg, i) => write(standalone(svg), figures().length > 1 ? `${name}-${i + 1}` : name));
+    const png = (svg, file) => {
+      const image = new Image();
+      image.onload = () => {
+        const canvas = element("canvas", { width: svg.width * 2, height: svg.height * 2 });
+        canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+        save(`${file}.png`, canvas.toDataURL("image/png"));
+      };
+      image.src = svg.url;
+    };
+    const button = (text, onclick) => element("button", { type: "button", textContent: text, onclick });
+    root.append(element("div", { className: "downloads" },
+      button("SVG", () => each((svg, file) => save(`${file}.svg`, svg.url))), button("PNG", () => each(png)), button("CSV", csv)));
+  };
+
+  // A figure that stands alone: colours and fonts as they are here, on paper of this colour.
+  const standalone = (svg) => {
+    const copy = svg.cloneNode(true);
+    const [from, to] = [svg, copy].map((root) => [root, ...root.querySelectorAll("*")]);
+    from.forEach((node, i) => {
+      const style = getComputedStyle(node);
+      for (const property of ["fill", "stroke"]) to[i].setAttribute(property, style[property]);
+      if (node.tagName === "text") ["font-family", "font-size", "font-weight"].forEach((property) => to[i].setAttribute(property, style.getPropertyValue(property)));
+    });
+    const { width, height } = svg.getBoundingClientRect();
+    copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+    copy.setAttribute("width", width);
+    copy.setAttribute("height", height);
+    copy.style.background = getComputedStyle(document.body).backgroundColor;
+    return { width, height, url: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(copy))}` };
+  };
+
   // What lies below a waterfall has its margins.
   const WATERFALL = { width: 1132, marginLeft: 290, marginRight: 40 };
 
@@ -187,6 +272,7 @@
     const shown = one ? [facets[facetIndex]] : facets;
     const width = room(shown.length === 1 ? 760 : 520);
     root.replaceChildren(controls, legend(), ...shown.map((facet) => curve(axis, facet, width, shown.length > 1)));
+    loadTimes(root, "load-times");
   };
 
   const drawBoxes = (root, chosen = 0) => {
@@ -203,12 +289,20 @@
       return [low - margin, high + margin];
     };
     root.replaceChildren(controls, ...shown.filter((c) => data.points.some((p) => p.condition === c)).map((c) => boxPlot(c, width, domain(c), shown.length > 1)));
+    loadTimes(root, "spread");
   };
+
+  // Downloads of figures whose data are the load times.
+  const loadTimes = (root, name) =>
+    downloads(root, name, ["condition", "arm", "p10_ms", "median_ms", "p90_ms", "floor_ms", "loads_ms"],
+      data.points.map((p) => [data.conditions[p.condition].label, data.arms[p.arm], p.p10, p.median, p.p90, p.floor, p.plt.join(" ")]));
 
   const drawWaterfalls = () => {
     const end = d3.max(data.waterfalls, (fall) => Math.max(fall.plt ?? 0, d3.max(fall.objects, (o) => o.done) ?? 0)) * 1.03;
     data.waterfalls.forEach((fall, i) => {
       document.getElementById(`waterfall-${i}`).replaceChildren(phaseLegend(), element("div", { className: "scroll" }, waterfall(fall, end)));
+      downloads(document.getElementById(`waterfall-${i}`), `waterfall-${i + 1}`, ["object", "start_ms", ...data.phases.map((phase) => `${phase}_ms`), "done_ms", "bytes", "status"],
+        fall.objects.map((o) => [o.url, o.start, ...o.phases, o.done, o.bytes, o.status]));
       farlinkMechanism(document.getElementById(`mechanism-${i}`), fall, i, { base, ...WATERFALL, end, axisOf, time });
     });
   };
@@ -225,6 +319,8 @@
 
   const curves = document.getElementById("curves");
   if (curves) drawCurves(curves);
+  const causes = document.getElementById("causes");
+  if (causes) drawCauses(causes);
   drawBoxes(document.getElementById("boxes"));
   drawWaterfalls();
 })();

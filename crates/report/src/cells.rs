@@ -1,6 +1,7 @@
 //! The visits of a run, gathered by cell and described.
 
 use crate::answer::Shortfall;
+use crate::causes::MeanLoadTime;
 use crate::tables::Radios;
 use scenario::{Scenario, View};
 use statistics::{Interval, NoInterval, Sample, median_interval};
@@ -21,6 +22,8 @@ pub struct ReportCell {
     pub condition: usize,
     /// Its visits, each with the load that it is, in the order of loads.
     pub visits: Vec<(LoadIndex, VisitRow)>,
+    /// Their mean load time by cause.
+    pub load_time: MeanLoadTime,
     /// The records of their radios.
     pub radios: Radios,
     /// Journeys that left no visit.
@@ -88,6 +91,7 @@ impl ReportCell {
             arm: 0,
             condition: 0,
             visits: Vec::new(),
+            load_time: MeanLoadTime::default(),
             radios: Radios::default(),
             journeys_failed: 0,
             shortfall: Shortfall::default(),

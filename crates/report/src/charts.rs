@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::causes::LoadTimes;
 use super::summary::ReportSummary;
 use super::waterfall::{PHASES, Waterfall};
 
@@ -12,6 +13,7 @@ pub struct Charts<'a> {
     axes: Vec<ChartAxis<'a>>,
     conditions: Vec<ChartCondition<'a>>,
     points: Vec<CellPoint>,
+    load_times: LoadTimes,
     phases: [&'static str; 7],
     waterfalls: &'a [Waterfall],
 }
@@ -55,6 +57,7 @@ impl<'a> Charts<'a> {
             axes: summary.axes.iter().map(|a| ChartAxis { name: &a.name, unit: a.unit }).collect(),
             conditions: summary.conditions.iter().map(condition).collect(),
             points: points(summary),
+            load_times: LoadTimes::of(summary),
             phases: PHASES,
             waterfalls,
         }

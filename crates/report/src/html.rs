@@ -1,8 +1,10 @@
 //! The document: its sections in order.
 
+use super::causes;
 use super::charts::Charts;
 use super::escape::{html, script_json};
 use super::frame::{PageFrame, frame};
+use super::heat_map::heat_map;
 use super::mechanism;
 use super::number::grouped;
 use super::pages;
@@ -27,7 +29,8 @@ pub fn document(summary: &ReportSummary, waterfalls: &[Waterfall]) -> String {
         answer(summary, &answers),
         contents(),
         curves(summary),
-        boxes(),
+        causes::section(summary),
+        boxes(summary),
         figures(summary),
         pages::section(summary),
         crate::tables::section(summary),
@@ -81,12 +84,13 @@ fn answer(summary: &ReportSummary, answers: &Answers) -> String {
         }
     };
     format!(
-        "<section><h2>Answer</h2>{sentences}{details}\
+        "<section><h2>Answer</h2>{sentences}{}{details}\
          <details><summary>How arms are ranked</summary><p class=\"small\">Arms are ranked by median load time, and separately by \
          median first render. Leads are relative to the slower arm. Intervals are 95 % percentile bootstrap \
          intervals over paired repetitions: repetition <i>r</i> of every arm has the same seed. An arm leads if the interval excludes \
          zero and the lead is at least {}; smaller leads count as practically the same. Over the best: the geometric mean, over conditions, of the arm's \
          median to the least median of the condition. An arm that did not load the whole page is not ranked.</p></details></section>\n",
+        heat_map(summary),
         percent(SMALL)
     )
 }
@@ -159,16 +163,37 @@ fn curves(summary: &ReportSummary) -> String {
     format!(
         "<section class=\"chart\"><h2>Page load time over {}</h2><div id=\"curves\" class=\"charts\"></div>\
          <p class=\"small\">Line: median. Band: 10th to 90th percentile of the repetitions. Dashed \
-         grey: the floor. The figures are in the table below.</p></section>\n",
-        html(&axis.name)
+         grey: the floor. The figures are in the table below.</p>{}</section>\n",
+        html(&axis.name),
+        sql(&load_times_sql(summary))
     )
 }
 
-fn boxes() -> String {
-    "<section class=\"chart\"><h2>Spread of the repetitions</h2><div id=\"boxes\" class=\"charts\"></div>\
+fn boxes(summary: &ReportSummary) -> String {
+    format!(
+        "<section class=\"chart\"><h2>Spread of the repetitions</h2><div id=\"boxes\" class=\"charts\"></div>\
      <p class=\"small\">Box: quartiles and median; whiskers: to the last value within 1.5 times the \
-     box; each dot is one load. Dashed grey: the floor.</p></section>\n"
-        .to_owned()
+     box; each dot is one load. Dashed grey: the floor.</p>{}</section>\n",
+        sql(&load_times_sql(summary))
+    )
+}
+
+/// The query behind a figure, folded away.
+pub fn sql(query: &str) -> String {
+    format!(
+        "<details><summary>The query behind this figure</summary><pre>{}</pre></details>",
+        html(query)
+    )
+}
+
+/// Load time and floor of each load.
+fn load_times_sql(summary: &ReportSummary) -> String {
+    format!(
+        "SELECT j.cell, j.scenario, v.view, v.plt_ns / 1e6 AS plt_ms, v.floor_graph_ns / 1e6 AS floor_ms\n\
+         FROM visit AS v JOIN journey AS j ON j.run_id = v.run_id AND j.position = v.journey\n\
+         WHERE v.run_id = {} ORDER BY j.cell, j.repetition;",
+        summary.run.id.0
+    )
 }
 
 fn waterfall_section(waterfalls: &[Waterfall]) -> String {

@@ -11,10 +11,12 @@
 #![forbid(unsafe_code)]
 
 pub mod answer;
+mod causes;
 mod cells;
 mod charts;
 pub mod escape;
 pub mod frame;
+mod heat_map;
 mod html;
 mod keys;
 pub mod mechanism;

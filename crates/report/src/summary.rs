@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use record::{EmulationRecord, ObjectRecord};
 use scenario::World;
 use scenario::settings::SettingRole;
+use statistics::Sample;
 use store::{JourneyRow, RunId, RunRow, Store, VisitKey, VisitRow};
 
+use super::causes::MeanLoadTime;
 use super::cells::{LoadIndex, ReportCell};
 use super::keys::{self, Property};
 use super::number::{grouped, ms};
@@ -67,6 +69,11 @@ impl ReportSummary {
         let mut tally = NoteCounts::default();
         journeys.iter().for_each(|journey| tally.journey(journey));
         let mut cells = gather_cells(store, run, &journeys, &mut tally)?;
+        let excess = store.excess_by_cause(run)?;
+        for cell in &mut cells {
+            cell.load_time =
+                MeanLoadTime::of(cell, |journey, visit| excess.get(&(journey, visit)).cloned());
+        }
         let grid = PropertyGrid::of(&cells);
         let (arms, conditions) = grid.place(&mut cells);
         cells.sort_by_key(|cell| (cell.condition, cell.arm));
@@ -87,6 +94,12 @@ impl ReportSummary {
     /// The cell of an arm under a condition.
     pub fn cell(&self, arm: usize, condition: usize) -> Option<&ReportCell> {
         self.cells.iter().find(|c| c.arm == arm && c.condition == condition)
+    }
+
+    /// Median load time of an arm under a condition, milliseconds.
+    pub fn median(&self, arm: usize, condition: usize) -> Option<f64> {
+        let cell = self.cell(arm, condition)?;
+        Some(Sample::new(cell.loaded().map(|(_, _, plt)| plt))?.median())
     }
 
     /// The median visit of each arm under the first condition.

@@ -114,3 +114,16 @@ fn write_reports_to_look_at() {
         println!("{}", path.display());
     }
 }
+
+#[test]
+fn the_winner_of_each_condition_and_the_causes_are_shown() {
+    let report = report_of(&toy::plan(3));
+    let text = own_text(&report);
+    assert!(text.contains("<table class=\"heat\">"));
+    assert_eq!(text.matches("class=\"n heat-0\"").count(), 2, "one best a condition");
+    assert!(text.contains("<h2>Why it took so long</h2>"));
+    assert!(text.contains("FROM critical_step WHERE run_id = 1"));
+    let parts = &report[report.find("\"load_times\"").unwrap()..];
+    let parts: &str = &parts[..parts.find("\"phases\"").unwrap()];
+    assert!(parts.contains("\"words\":\"handshakes\""), "{parts}");
+}

@@ -7,6 +7,9 @@ use rusqlite::{Transaction, named_params};
 
 use super::{RunId, Store, StoreError, VisitKey};
 
+/// Excess of a visit over its floor, in nanoseconds; causes without a step are missing.
+pub type ExcessByCause = BTreeMap<PathCause, i64>;
+
 /// Inserts the critical path of a visit.
 pub(super) fn insert(
     transaction: &Transaction<'_>,
@@ -48,7 +51,7 @@ impl Store {
     pub fn excess_by_cause(
         &self,
         run: RunId,
-    ) -> Result<BTreeMap<(u64, u32), BTreeMap<PathCause, i64>>, StoreError> {
+    ) -> Result<BTreeMap<(u64, u32), ExcessByCause>, StoreError> {
         let sql = "SELECT journey, visit, cause, sum(excess_ns) AS excess_ns FROM critical_step
              WHERE run_id = ?1 GROUP BY journey, visit, cause";
         let rows = self.rows(sql, [run.0], |row| {
@@ -60,7 +63,7 @@ impl Store {
                 row.get("excess_ns")?,
             ))
         })?;
-        let mut visits: BTreeMap<(u64, u32), BTreeMap<PathCause, i64>> = BTreeMap::new();
+        let mut visits: BTreeMap<(u64, u32), ExcessByCause> = BTreeMap::new();
         for (journey, visit, cause, excess_ns) in rows {
             visits.entry((journey, visit)).or_default().insert(cause, excess_ns);
         }

@@ -8,7 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod batch;
-mod critical;
+pub mod critical;
 pub mod csv_export;
 mod database;
 mod digest;

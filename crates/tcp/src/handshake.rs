@@ -23,7 +23,8 @@ pub(crate) struct HandshakeTimes {
     pub(crate) role: HandshakeRole,
     /// A SYN or SYN-ACK is to be sent.
     pub(crate) due: bool,
-    first_sent: Option<Time>,
+    /// Time of the first SYN or SYN-ACK.
+    pub(crate) first_sent: Option<Time>,
     last_sent: Time,
     transmissions: u32,
     /// SYNs that the timer asked for; the others answer the peer's duplicate SYNs.

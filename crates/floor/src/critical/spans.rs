@@ -18,6 +18,14 @@ pub(super) struct Span {
     pub(super) excess_ns: u64,
 }
 
+impl Span {
+    /// True if it is a wait for a response at the bottleneck.
+    pub(super) fn is_of_response(&self) -> bool {
+        use PathCause::{HeadOfLine, Loss, Queue, Window};
+        matches!(self.cause, HeadOfLine | Loss | Queue | Window)
+    }
+}
+
 /// Spans of a visit's critical path, in chronological order.
 pub(super) struct Spans<'a> {
     record: &'a VisitRecord,
@@ -48,7 +56,9 @@ impl<'a> Spans<'a> {
         self.push(object, PathCause::RoundTrip, asked, requested);
         self.add_response(link, requested, served);
         self.push(object, PathCause::RoundTrip, served, end);
-        self.cover_radio(first);
+        self.cover_losses(first, link);
+        let record = self.record;
+        self.cover(first, &record.activity.radio, PathCause::Radio, |_| true);
         let transfer = nanos(costs.path.curve.least_time(costs.work(link.index, 0, link.bytes)));
         self.take_transfer(first, transfer, requested, served);
         self.push(object, PathCause::Compute, end, link.computed_ns);
@@ -96,46 +106,49 @@ impl<'a> Spans<'a> {
         }
     }
 
-    /// The response at the bottleneck: repair of losses, a busy link, responses in front, or else the sender's window.
+    /// The response at the bottleneck: a busy link, responses in front, or else the sender's window.
     fn add_response(&mut self, link: &ChainLink<'_>, from: u64, until: u64) {
-        let activity = &self.record.activity;
+        let object = link.record.object;
+        let at = self.record.objects.iter().position(|other| other.object == object);
+        let mut behind = at.map_or(0, |at| self.behind[at]);
+        for (from, until, is_busy) in cut(&self.record.activity.busy, from, until) {
+            if is_busy {
+                self.push(object, PathCause::Queue, from, until);
+                continue;
+            }
+            // Time behind others is known as a sum: it comes first.
+            let in_front = (from + behind).min(until);
+            behind -= in_front - from;
+            self.push(object, PathCause::HeadOfLine, from, in_front);
+            self.push(object, PathCause::Window, in_front, until);
+        }
+    }
+
+    /// Relabels the parts of handshake and response since `first` during which a loss on the object's connection was repaired.
+    fn cover_losses(&mut self, first: usize, link: &ChainLink<'_>) {
         let own = |(connection, period): &(Option<u32>, Period)| {
             let is_own = connection.is_none() || *connection == link.record.connection;
             is_own.then_some(*period)
         };
-        let losses = merged(activity.losses.iter().filter_map(own).collect());
-        let object = link.record.object;
-        let at = self.record.objects.iter().position(|other| other.object == object);
-        let mut behind = at.map_or(0, |at| self.behind[at]);
-        for (from, until, is_lost) in cut(&losses, from, until) {
-            if is_lost {
-                self.push(object, PathCause::Loss, from, until);
-                continue;
-            }
-            for (from, until, is_busy) in cut(&activity.busy, from, until) {
-                if is_busy {
-                    self.push(object, PathCause::Queue, from, until);
-                    continue;
-                }
-                // Time behind others is known as a sum: it comes first.
-                let in_front = (from + behind).min(until);
-                behind -= in_front - from;
-                self.push(object, PathCause::HeadOfLine, from, in_front);
-                self.push(object, PathCause::Window, in_front, until);
-            }
-        }
+        let losses = merged(self.record.activity.losses.iter().filter_map(own).collect());
+        let can_be = |span: &Span| span.cause == PathCause::Handshake || span.is_of_response();
+        self.cover(first, &losses, PathCause::Loss, can_be);
     }
 
-    /// Relabels the parts of the spans since `first` during which packets waited for the radio.
-    fn cover_radio(&mut self, first: usize) {
-        if self.record.activity.radio.is_empty() {
+    /// Gives the parts of the spans since `first` that lie in `periods` the cause `cause`, if they can have it.
+    fn cover(
+        &mut self,
+        first: usize,
+        periods: &[Period],
+        cause: PathCause,
+        can_be: impl Fn(&Span) -> bool,
+    ) {
+        if periods.is_empty() {
             return;
         }
         for span in self.all.split_off(first) {
-            for (from_ns, until_ns, waits) in
-                cut(&self.record.activity.radio, span.from_ns, span.until_ns)
-            {
-                let cause = if waits { PathCause::Radio } else { span.cause };
+            for (from_ns, until_ns, is_in) in cut(periods, span.from_ns, span.until_ns) {
+                let cause = if is_in && can_be(&span) { cause } else { span.cause };
                 self.push(span.object, cause, from_ns, until_ns);
             }
         }

@@ -18,7 +18,8 @@ impl Connection {
         self.timers.arm_sender(now, TcpTimer::Retransmit, again_at);
         if again {
             self.handshake_retransmissions += 1;
-            self.sender.retransmits.add(now, now, 0, RetransmitCause::Handshake);
+            let first = self.handshake.first_sent.unwrap_or(now);
+            self.sender.retransmits.add(now, first, 0, RetransmitCause::Handshake);
         }
         let options = SynOptions {
             mss: self.config.advertised_mss(),
