@@ -1,5 +1,6 @@
 //! Command line: commands and their options.
 
+mod advise;
 mod budgets;
 mod compare;
 mod proxy;
@@ -19,6 +20,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 use crate::failure::CliError;
 
+pub use self::advise::Advise;
 pub use self::budgets::BudgetArgs;
 pub use self::compare::Compare;
 pub use self::proxy::Proxy;
@@ -51,6 +53,8 @@ pub enum Command {
     Compare(Box<Compare>),
     /// Say what would make a page faster: each change alone, simulated.
     WhatIf(Box<WhatIf>),
+    /// Find the fastest configuration of a site for its users' networks, and how to set it.
+    Advise(Box<Advise>),
     /// Record pages of the web with Chromium, or what any client sends through a proxy.
     Record(Record),
     /// Load a recorded page over a network with Chromium, from its own servers' responses.

@@ -1,5 +1,6 @@
 //! Dispatch of the command line: one module per command, and shared helpers.
 
+mod advise;
 mod archive;
 mod budgets;
 mod calibrate;
@@ -58,6 +59,7 @@ pub fn run(cli: Cli) -> Result<process::ExitCode, CliError> {
             load::run(&load)
         }
         Command::Compare(compare) => compare::run(&compare),
+        Command::Advise(advise) => advise::run(&advise),
         Command::WhatIf(what_if) => what_if::run(&what_if),
         Command::Record(record) => record::run(&record),
         Command::Replay(replay) => replay::run(&replay),

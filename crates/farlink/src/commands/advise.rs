@@ -1,0 +1,373 @@
+//! `farlink advise`: the fastest configuration of a site for its users' networks, found by simulation, and how to set it.
+
+mod knobs;
+mod recipes;
+mod search;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use scenario::{Plan, World};
+use serde_json::json;
+use testbed::worlds::Worlds;
+
+use self::knobs::{PROTOCOL, PROTOCOLS};
+use self::search::{Configuration, ConfigurationStep, Scores, SearchSpace};
+use super::compare::difference::Difference;
+use super::load::{PageLoads, plan};
+use super::{interrupt, output, refused, workers};
+use crate::args::{Advise, How};
+use crate::budget::metric;
+use crate::failure::{CliError, ExitCode};
+use crate::show::arms::Arm;
+use crate::show::table::Table;
+use crate::show::terminal::wrapped;
+use crate::show::units::{counted, span_f64};
+
+/// Carries out `farlink advise`.
+pub fn run(args: &Advise) -> Result<ExitCode, CliError> {
+    let how = single(&args.how)?;
+    let worlds = super::worlds()?;
+    let cancel = interrupt::flag()?;
+    let adviser = Adviser::new(args, how, &worlds, &cancel)?;
+    let repetitions = match args.exhaustive {
+        true => args.repetitions,
+        false => args.repetitions.div_ceil(5),
+    };
+    let Some(before) = adviser.medians(&adviser.space.base(), repetitions) else {
+        if cancel.load(Ordering::Relaxed) {
+            return Ok(ExitCode::Interrupted);
+        }
+        return Err(CliError::machine("no load of the page as it is succeeded")
+            .hint("`farlink load` says why".to_owned()));
+    };
+    let everything = adviser.space.all().len();
+    let mut scores = Scores::new(|it: &Configuration| {
+        let medians = adviser.medians(it, repetitions)?;
+        Some(adviser.weighted(&before, &medians))
+    });
+    let best = match args.exhaustive {
+        true => scores.exhaustive(&adviser.space),
+        false => scores.search(&adviser.space),
+    };
+    let tried = scores.count();
+    let steps = adviser.measured_steps(&best)?;
+    if cancel.load(Ordering::Relaxed) {
+        return Ok(ExitCode::Interrupted);
+    }
+    let networks = adviser.networks.len();
+    let searched = SearchEffort {
+        tried,
+        everything,
+        loads: (tried * repetitions as usize + (steps.len() + 1) * args.repetitions as usize)
+            * networks,
+        all_loads: everything * args.repetitions as usize * networks,
+    };
+    match args.json {
+        true => output::line(as_json(&adviser, &steps, &searched))?,
+        false => print(args, &adviser, &steps, &searched)?,
+    }
+    Ok(ExitCode::Success)
+}
+
+/// The settings; those with several values are refused, except for networks and protocols.
+fn single(how: &How) -> Result<How, CliError> {
+    let several = how
+        .settings
+        .axes()
+        .into_iter()
+        .find(|axis| axis.values.len() > 1 && axis.key != "network" && axis.key != PROTOCOL);
+    match several {
+        None => Ok(how.clone()),
+        Some(axis) => {
+            let option = scenario::settings::setting(&axis.key).and_then(|setting| setting.option);
+            let option = option.unwrap_or(&axis.key);
+            Err(CliError::bad_input(format!("--{option}: several values; advice starts from one"))
+                .hint(format!("give --{option} one value, or none to leave it open")))
+        }
+    }
+}
+
+/// What is advised on: the page and its settings, the networks of its users, what may change.
+struct Adviser<'a> {
+    args: &'a Advise,
+    how: How,
+    worlds: &'a Worlds,
+    cancel: &'a AtomicBool,
+    /// The networks with the shares of their users, which sum to 1.
+    networks: Vec<(String, f64)>,
+    space: SearchSpace,
+}
+
+impl<'a> Adviser<'a> {
+    fn new(
+        args: &'a Advise,
+        how: How,
+        worlds: &'a Worlds,
+        cancel: &'a AtomicBool,
+    ) -> Result<Adviser<'a>, CliError> {
+        let names: Vec<String> =
+            how.settings.of("network").into_iter().map(str::to_owned).collect();
+        let networks = with_shares(names, &args.share)?;
+        let protocols: Vec<String> = match how.settings.has(PROTOCOL) {
+            true => how.settings.of(PROTOCOL).into_iter().map(str::to_owned).collect(),
+            false => PROTOCOLS.map(str::to_owned).to_vec(),
+        };
+        let knobs = knobs::open(&how);
+        let space = SearchSpace { protocols, knobs };
+        let adviser = Adviser { args, how, worlds, cancel, networks, space };
+        for (network, _) in &adviser.networks {
+            let plan = adviser.plan(&adviser.space.base(), network, args.repetitions)?;
+            if plan.cells()[0].world != World::Sim {
+                return Err(CliError::bad_input("--world emu: advice comes from simulations"));
+            }
+            worlds.prepare(&plan.cells()[0]).map_err(refused)?;
+        }
+        Ok(adviser)
+    }
+
+    /// The loads of a configuration over a network.
+    fn plan(
+        &self,
+        configuration: &Configuration,
+        network: &str,
+        repetitions: u32,
+    ) -> Result<Plan, CliError> {
+        let (mut how, mut page) = (self.how.clone(), self.args.page.clone());
+        how.settings.set("network", vec![network.to_owned()]);
+        let protocol = self.space.protocols[configuration.protocol].clone();
+        how.settings.set(PROTOCOL, vec![protocol]);
+        for (knob, value) in self.space.knobs.iter().zip(&configuration.values) {
+            if let Some(value) = value {
+                knob.turn(knob.values[*value], &mut page, &mut how);
+            }
+        }
+        let loads = PageLoads { page: &page, how: &how, repetitions, seed: self.args.seed };
+        let plan = plan(&loads, self.worlds)?;
+        match plan.skipped().first() {
+            Some(skipped) => Err(CliError::bad_input(skipped.sentence())),
+            None => Ok(plan),
+        }
+    }
+
+    /// The loads of a configuration over each network; `None` if it is refused or one of them has no load time.
+    fn arms(&self, configuration: &Configuration, repetitions: u32) -> Option<Vec<Arm>> {
+        let of_network = |(network, _): &(String, f64)| {
+            if self.cancel.load(Ordering::Relaxed) {
+                return None;
+            }
+            let plan = self.plan(configuration, network, repetitions).ok()?;
+            self.worlds.prepare(&plan.cells()[0]).ok()?;
+            let workers = workers(self.args.jobs, &plan);
+            let results = store::batch::collect(&plan, self.worlds, workers, self.cancel);
+            let arm = Arm::of_cell(&plan.cells()[0], 0, &results).into_iter().next()?;
+            // One that loses objects or loads would win with another page.
+            let is_whole = arm.failures().next().is_none()
+                && arm
+                    .loads()
+                    .iter()
+                    .all(|load| load.visit.record.objects.iter().all(|o| o.error.is_none()));
+            is_whole.then_some(arm)
+        };
+        self.networks.iter().map(of_network).collect()
+    }
+
+    fn medians(&self, configuration: &Configuration, repetitions: u32) -> Option<Vec<f64>> {
+        let arms = self.arms(configuration, repetitions)?;
+        arms.iter().map(|arm| Some(arm.plt()?.median())).collect()
+    }
+
+    /// Logarithm of the ratio of load times, weighted by the shares of users.
+    fn weighted(&self, before: &[f64], after: &[f64]) -> f64 {
+        let ratios = before.iter().zip(after).map(|(before, after)| (after / before).ln());
+        ratios.zip(&self.networks).map(|(ratio, (_, share))| ratio * share).sum()
+    }
+
+    /// The steps to a configuration, each measured with all repetitions against the one before.
+    fn measured_steps(&self, to: &Configuration) -> Result<Vec<AdviceStep>, CliError> {
+        let lost =
+            || CliError::machine("a configuration that loaded in the search does not load again");
+        let arms = |it: &Configuration| self.arms(it, self.args.repetitions).ok_or_else(lost);
+        let first = arms(&self.space.base())?;
+        let mut before = first.clone();
+        let mut steps = Vec::new();
+        for ConfigurationStep { to, key, value } in self.space.way_to(to) {
+            let after = arms(&to)?;
+            let of_step = self.differences(&before, &after).ok_or_else(lost)?;
+            let in_all = self.differences(&first, &after).ok_or_else(lost)?;
+            steps.push(AdviceStep { key, value, of_step, in_all });
+            before = after;
+        }
+        Ok(steps)
+    }
+
+    /// Differences in load time over each network.
+    fn differences(&self, before: &[Arm], after: &[Arm]) -> Option<Vec<Difference>> {
+        let pairs = before.iter().zip(after);
+        pairs
+            .map(|(one, other)| Difference::of(one, other, metric("plt")?, self.args.seed))
+            .collect()
+    }
+}
+
+/// The networks with their users' shares.
+fn with_shares(names: Vec<String>, shares: &[f64]) -> Result<Vec<(String, f64)>, CliError> {
+    let expected = |problem: &str| {
+        CliError::bad_input(format!("--share: {problem}")).hint(format!(
+            "give {} above 0, in the networks' order: --share 60,40",
+            counted(names.len(), "number")
+        ))
+    };
+    if !shares.is_empty() && shares.len() != names.len() {
+        return Err(expected(&format!(
+            "{} for {}",
+            counted(shares.len(), "share"),
+            counted(names.len(), "network")
+        )));
+    }
+    if shares.iter().any(|share| !share.is_finite() || *share <= 0.0) {
+        return Err(expected("a share that is not above 0"));
+    }
+    let shares = match shares {
+        [] => vec![1.0; names.len()],
+        shares => shares.to_vec(),
+    };
+    let total: f64 = shares.iter().sum();
+    Ok(names.into_iter().zip(shares.into_iter().map(|share| share / total)).collect())
+}
+
+/// A step of the advice.
+struct AdviceStep {
+    key: &'static str,
+    value: String,
+    /// What it changes, by network.
+    of_step: Vec<Difference>,
+    /// What it and all steps before it change, by network.
+    in_all: Vec<Difference>,
+}
+
+/// Configurations and loads of the search.
+struct SearchEffort {
+    tried: usize,
+    everything: usize,
+    loads: usize,
+    all_loads: usize,
+}
+
+fn print(
+    args: &Advise,
+    adviser: &Adviser<'_>,
+    steps: &[AdviceStep],
+    searched: &SearchEffort,
+) -> Result<(), CliError> {
+    let (page, protocol) = (&args.page, &adviser.space.protocols[0]);
+    match steps.last() {
+        None => output::line(wrapped(&format!(
+            "{page} by {protocol}: no change of the server was found that makes it faster."
+        )))?,
+        Some(last) => {
+            let each = adviser.networks.iter().zip(&last.in_all).map(|((network, _), it)| {
+                format!(
+                    "{network} {} instead of {}, {}",
+                    span_f64(it.after),
+                    span_f64(it.before),
+                    it.shown_change().trim()
+                )
+            });
+            let each: Vec<String> = each.collect();
+            output::line(wrapped(&format!(
+                "{page} by {protocol} could load faster: {}.",
+                each.join("; ")
+            )))?;
+            output::line("")?;
+            output::line(table(adviser, steps))?;
+            output::line("")?;
+            for step in steps {
+                output::line(format!("{}:", knobs::words(step.key, &step.value)))?;
+                for (place, line) in recipes::recipes(step.key, &step.value) {
+                    output::line(format!("  {place:8} {line}"))?;
+                }
+            }
+        }
+    }
+    output::line("")?;
+    output::line(wrapped(&format!(
+        "Tried {} of {} configurations, {} instead of {}. Load times are simulated medians; intervals are of paired loads.",
+        searched.tried,
+        searched.everything,
+        counted(searched.loads, "load"),
+        searched.all_loads,
+    )))?;
+    Ok(())
+}
+
+fn table(adviser: &Adviser<'_>, steps: &[AdviceStep]) -> Table {
+    let mut table = Table::new(&[
+        "step",
+        "network",
+        "share",
+        "load time",
+        "change",
+        "95 % interval",
+        "in all",
+        "as",
+    ]);
+    table.left(0);
+    table.left(1);
+    table.left(7);
+    for step in steps {
+        for (index, (network, share)) in adviser.networks.iter().enumerate() {
+            let is_first = index == 0;
+            let (own, all) = (&step.of_step[index], &step.in_all[index]);
+            table.row([
+                if is_first { knobs::words(step.key, &step.value) } else { String::new() },
+                network.clone(),
+                format!("{:.0} %", share * 100.0),
+                own.shown_after(),
+                own.shown_change(),
+                own.shown_interval(),
+                all.shown_change(),
+                if is_first { option_of(adviser, step) } else { String::new() },
+            ]);
+        }
+    }
+    table
+}
+
+fn option_of(adviser: &Adviser<'_>, step: &AdviceStep) -> String {
+    let knob = adviser.space.knobs.iter().find(|knob| knob.key() == step.key);
+    knob.map_or_else(|| knobs::option(step.key, &step.value), |knob| knob.option(&step.value))
+}
+
+fn as_json(
+    adviser: &Adviser<'_>,
+    steps: &[AdviceStep],
+    searched: &SearchEffort,
+) -> serde_json::Value {
+    let difference = |it: &Difference| {
+        json!({
+            "before_ns": it.before,
+            "after_ns": it.after,
+            "change": it.change(),
+            "interval": it.interval.map(|(low, high)| [low, high]),
+        })
+    };
+    let step = |step: &AdviceStep| {
+        let networks = adviser.networks.iter().zip(step.of_step.iter().zip(&step.in_all));
+        let networks = networks.map(|((network, share), (own, all))| {
+            json!({ "network": network, "share": share, "step": difference(own), "in_all": difference(all) })
+        });
+        json!({
+            "step": knobs::words(step.key, &step.value),
+            "option": option_of(adviser, step),
+            "networks": networks.collect::<Vec<_>>(),
+            "configuration": recipes::recipes(step.key, &step.value),
+        })
+    };
+    json!({
+        "page": adviser.args.page,
+        "protocol": adviser.space.protocols[0],
+        "steps": steps.iter().map(step).collect::<Vec<_>>(),
+        "configurations": { "tried": searched.tried, "all": searched.everything },
+        "loads": { "made": searched.loads, "all": searched.all_loads },
+    })
+}

@@ -1,0 +1,116 @@
+//! The search space: what the operator of a site can change, and the values that are tried.
+
+use scenario::settings::setting;
+
+use crate::args::How;
+
+/// A knob and its values; the first is "as it is".
+pub struct Knob {
+    /// How the values are set.
+    kind: KnobKind,
+    /// The values beyond the present one.
+    pub values: Vec<&'static str>,
+    /// Protocols that it concerns; empty: all.
+    protocols: &'static [&'static str],
+}
+
+/// How a knob is turned.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum KnobKind {
+    /// A setting has the value.
+    Setting(&'static str),
+    /// The page is transformed.
+    Page,
+}
+
+/// The protocols that are tried unless some are typed; the first is the present one.
+pub const PROTOCOLS: [&str; 3] = ["h2", "h1", "h3-deployed"];
+
+/// The setting of the protocol.
+pub const PROTOCOL: &str = "stack.protocol";
+
+/// The knobs that the settings leave open: one that was typed stays as it is.
+pub fn open(how: &How) -> Vec<Knob> {
+    let is_open = |knob: &Knob| match knob.kind {
+        KnobKind::Setting(key) => !how.settings.has(key),
+        KnobKind::Page => true,
+    };
+    all().into_iter().filter(is_open).collect()
+}
+
+/// All knobs besides the protocol.
+pub fn all() -> Vec<Knob> {
+    const OVER_TCP: &[&str] = &["h1", "h2"];
+    const MULTIPLEXED: &[&str] = &["h2", "h3-deployed"];
+    let knob = |key, values: &[&'static str], protocols| Knob {
+        kind: KnobKind::Setting(key),
+        values: values.to_vec(),
+        protocols,
+    };
+    vec![
+        knob("transport.congestion", &["bbr"], OVER_TCP),
+        knob("transport.initial_window_segments", &["20", "40"], OVER_TCP),
+        knob(
+            "transport.quic",
+            &["cc=cubic-hystart", "iw=32", "cc=cubic-hystart,iw=32"],
+            &["h3-deployed"],
+        ),
+        knob("server.scheduler", &["fifo", "strict", "rfc9218"], MULTIPLEXED),
+        knob("stack.security", &["key=ecdsa-p256"], &[]),
+        Knob { kind: KnobKind::Page, values: vec!["one-host"], protocols: &[] },
+    ]
+}
+
+impl Knob {
+    /// True if it can change anything over this protocol.
+    pub fn concerns(&self, protocol: &str) -> bool {
+        self.protocols.is_empty() || self.protocols.contains(&protocol)
+    }
+
+    /// The key of its setting, or `page`.
+    pub fn key(&self) -> &'static str {
+        match self.kind {
+            KnobKind::Setting(key) => key,
+            KnobKind::Page => "page",
+        }
+    }
+
+    /// The option of `farlink load` for one of its values.
+    pub fn option(&self, value: &str) -> String {
+        match self.kind {
+            KnobKind::Setting(key) => option(key, value),
+            KnobKind::Page => format!("PAGE~{value}"),
+        }
+    }
+
+    /// Turns it to a value.
+    pub fn turn(&self, value: &str, page: &mut String, how: &mut How) {
+        match self.kind {
+            KnobKind::Setting(key) => how.settings.set(key, vec![value.to_owned()]),
+            KnobKind::Page => *page = format!("{page}~{value}"),
+        }
+    }
+}
+
+/// The option that gives a setting a value.
+pub fn option(key: &'static str, value: &str) -> String {
+    let option = setting(key).and_then(|setting| setting.option).unwrap_or(key);
+    format!("--{option} {value}")
+}
+
+/// What a step of the advice does, in words.
+pub fn words(key: &str, value: &str) -> String {
+    match (key, value) {
+        (PROTOCOL, "h1") => "HTTP/1.1".to_owned(),
+        (PROTOCOL, "h2") => "HTTP/2".to_owned(),
+        (PROTOCOL, _) => "HTTP/3".to_owned(),
+        ("transport.congestion", value) => format!("congestion control {value}"),
+        ("transport.initial_window_segments", value) => {
+            format!("initial window of {value} segments")
+        }
+        ("transport.quic", value) => format!("QUIC with {value}"),
+        ("server.scheduler", value) => format!("responses scheduled {value}"),
+        ("stack.security", _) => "ECDSA certificate".to_owned(),
+        _ => "all from one host".to_owned(),
+    }
+}

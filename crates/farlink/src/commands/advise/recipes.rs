@@ -1,0 +1,70 @@
+//! Lines of configuration that make a step of the advice true: for nginx, HAProxy, Caddy and Linux. Where a server has no such
+//! setting, that is said.
+
+/// Where a line belongs, and the line.
+pub type Recipe = (&'static str, &'static str);
+
+/// The recipes of one step.
+pub fn recipes(key: &str, value: &str) -> &'static [Recipe] {
+    match (key, value) {
+        ("stack.protocol", "h1") => &[
+            ("nginx", "http2 off;"),
+            ("haproxy", "bind :443 ssl crt site.pem alpn http/1.1"),
+            ("caddy", "servers { protocols h1 }"),
+        ],
+        ("stack.protocol", "h2") => &[
+            ("nginx", "listen 443 ssl; http2 on;"),
+            ("haproxy", "bind :443 ssl crt site.pem alpn h2,http/1.1"),
+            ("caddy", "servers { protocols h1 h2 }"),
+        ],
+        ("stack.protocol", _) => &[
+            (
+                "nginx",
+                "listen 443 quic reuseport; listen 443 ssl; http2 on; http3 on; add_header Alt-Svc 'h3=\":443\"; ma=86400';",
+            ),
+            (
+                "haproxy",
+                "bind quic4@:443 ssl crt site.pem alpn h3; http-response set-header alt-svc 'h3=\":443\"; ma=86400'",
+            ),
+            ("caddy", "servers { protocols h1 h2 h3 }  (the default)"),
+            ("dns", "site. HTTPS 1 . alpn=h3,h2  (the first request uses HTTP/3, too)"),
+        ],
+        ("transport.congestion", _) => &[
+            ("sysctl", "net.core.default_qdisc = fq"),
+            ("sysctl", "net.ipv4.tcp_congestion_control = bbr"),
+        ],
+        ("transport.initial_window_segments", "20") => {
+            &[("route", "ip route change default via GATEWAY dev DEVICE initcwnd 20")]
+        }
+        ("transport.initial_window_segments", _) => {
+            &[("route", "ip route change default via GATEWAY dev DEVICE initcwnd 40")]
+        }
+        ("transport.quic", "iw=32") => &[
+            ("caddy", "its QUIC begins with 32 packets"),
+            ("haproxy", "no setting"),
+            ("nginx", "no setting"),
+        ],
+        ("transport.quic", _) => &[
+            ("caddy", "its QUIC has HyStart and begins with 32 packets"),
+            (
+                "haproxy",
+                "bind quic4@:443 ... quic-cc-algo cubic; tune.quic.cc-hystart on  (no setting of the initial window)",
+            ),
+            ("nginx", "no setting"),
+        ],
+        ("server.scheduler", _) => &[
+            ("nginx", "no setting: the library's order"),
+            ("haproxy", "no setting"),
+            ("caddy", "no setting"),
+            ("other", "h2o and Cloudflare follow RFC 9218's priorities"),
+        ],
+        ("stack.security", _) => &[
+            ("openssl", "openssl ecparam -name prime256v1 -genkey -noout -out site.key"),
+            ("certbot", "certbot certonly --key-type ecdsa --elliptic-curve secp256r1 ..."),
+        ],
+        _ => &[(
+            "site",
+            "serve style sheets, scripts and images from the page's own host, or from names on its certificate and address",
+        )],
+    }
+}
