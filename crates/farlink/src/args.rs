@@ -62,6 +62,8 @@ pub enum Command {
     /// List or print what an archive holds.
     #[command(subcommand)]
     Archive(Archive),
+    /// Write a commented experiment file to begin with.
+    Init(Init),
     /// Run an experiment: a grid of scenarios from a TOML file.
     Run(Run),
     /// Write the HTML report of a run.
@@ -260,12 +262,35 @@ pub struct Run {
     #[arg(long)]
     pub again: bool,
 
+    /// Only estimate loads, time and size of the store, from a sample of journeys.
+    #[arg(long)]
+    pub plan: bool,
+
     #[command(flatten)]
     pub budgets: BudgetArgs,
 
     /// Number of concurrent loads (default: one per core; one for Chromium).
     #[arg(long, short = 'j', value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
+}
+
+#[derive(Args)]
+pub struct Init {
+    /// Experiment file to write; a schema for editors is written beside it.
+    #[arg(value_name = "EXPERIMENT.toml", default_value = "experiment.toml", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+
+    /// Page to load (repeatable).
+    #[arg(long, value_name = "PAGE", default_value = "synthetic:100x10KB")]
+    pub page: Vec<String>,
+
+    /// Network profile (repeatable).
+    #[arg(long, value_name = "NETWORK", default_values = ["3g", "4g"])]
+    pub network: Vec<String>,
+
+    /// Protocols, separated by commas.
+    #[arg(long, value_delimiter = ',', value_name = "PROTOCOL", default_value = "h1,h2,h3")]
+    pub protocol: Vec<String>,
 }
 
 #[derive(Args)]

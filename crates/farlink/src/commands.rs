@@ -9,6 +9,7 @@ mod compare;
 mod doctor;
 mod emulated_shell;
 mod files;
+mod init;
 mod interrupt;
 mod link;
 mod load;
@@ -64,6 +65,7 @@ pub fn run(cli: Cli) -> Result<process::ExitCode, CliError> {
         Command::Record(record) => record::run(&record),
         Command::Replay(replay) => replay::run(&replay),
         Command::Archive(archive) => archive::run(&archive),
+        Command::Init(init) => init::run(&init),
         Command::Run(run) => run::run(&run),
         Command::Report(report) => report::run(&report),
         Command::Runs(runs) => stores::list_runs(&runs),

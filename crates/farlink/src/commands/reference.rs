@@ -77,7 +77,7 @@ fn settings() -> String {
     text
 }
 
-fn schema() -> String {
+pub(super) fn schema() -> String {
     let schema = scenario::experiment::schema();
     format!("{}\n", serde_json::to_string_pretty(&schema).expect("a schema is plain data"))
 }

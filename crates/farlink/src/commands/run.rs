@@ -1,5 +1,7 @@
 //! `farlink run`: an experiment from a file, over all cores, into a store.
 
+mod estimate;
+
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -22,6 +24,9 @@ pub fn run(run: &Run) -> Result<ExitCode, CliError> {
     let worlds = super::worlds()?;
     let plan = resolve(&source, worlds.library()).map_err(|error| experiment_failure(&error))?;
     super::warn_of_pages(&plan, &worlds)?;
+    if run.plan {
+        return estimate::print(run, &plan, &worlds);
+    }
     let budgets = Budgets::of(&run.budgets, &plan)?;
     // Declared before the store, so dropped after it.
     let _held;

@@ -17,7 +17,7 @@ pub fn store_option(store: &Path) -> String {
     }
 }
 
-fn quote(argument: &str) -> String {
+pub fn quote(argument: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     match !argument.is_empty() && argument.chars().all(plain) {
         true => argument.to_owned(),

@@ -1,0 +1,89 @@
+//! `farlink run --plan`: what an experiment would take, from a sample of its journeys. Nothing is stored.
+
+use std::time::{Duration, Instant};
+
+use scenario::{Execute, Plan, World};
+use store::Store;
+use testbed::worlds::Worlds;
+
+use crate::args::Run;
+use crate::commands::{output, stores, workers};
+use crate::failure::{CliError, ExitCode};
+use crate::show::terminal::wrapped;
+use crate::show::units::{bytes, counted, span};
+
+/// Most cells whose first journeys are run for the estimate; one if a journey takes real time.
+const SAMPLE: usize = 8;
+
+/// Prints the size of the experiment, and estimates of its time and of the store.
+pub fn print(run: &Run, plan: &Plan, worlds: &Worlds) -> Result<ExitCode, CliError> {
+    let (cells, journeys) = (plan.cells().len(), plan.journey_count());
+    let visits: u64 =
+        plan.cells().iter().map(|cell| u64::from(cell.visits_each() * cell.clients.count)).sum();
+    let visits = visits * u64::from(plan.repetitions());
+    output::line(format!("experiment  {}", plan.name()))?;
+    output::line(format!(
+        "size        {}, {}: {}, {}",
+        counted(cells, "cell"),
+        counted(plan.repetitions() as usize, "repetition"),
+        counted(journeys as usize, "journey"),
+        counted(visits as usize, "visit"),
+    ))?;
+    for skipped in plan.skipped() {
+        output::line(wrapped(&format!("skipped     {}", skipped.sentence())))?;
+    }
+    let sample = Sample::of(plan, worlds)?;
+    let workers = workers(run.jobs, plan);
+    let time = sample.time.mul_f64(journeys as f64 / (sample.journeys * workers) as f64);
+    let size = sample.bytes as f64 * journeys as f64 / sample.journeys as f64;
+    output::line(format!(
+        "time        about {} with {}",
+        span(time.as_nanos() as u64),
+        counted(workers, "worker")
+    ))?;
+    output::line(format!("store       about {}", bytes(size)))?;
+    output::line(wrapped(&format!(
+        "Estimated from {} of {}, which took {}. Nothing was stored.",
+        counted(sample.journeys, "journey"),
+        counted(sample.journeys, "cell"),
+        span(sample.time.as_nanos() as u64),
+    )))?;
+    Ok(ExitCode::Success)
+}
+
+/// Journeys that were run for an estimate.
+struct Sample {
+    journeys: usize,
+    time: Duration,
+    /// What they take in a store.
+    bytes: u64,
+}
+
+impl Sample {
+    /// Runs the first journey of some cells, evenly chosen.
+    #[expect(clippy::disallowed_methods, reason = "it measures how long journeys take here")]
+    fn of(plan: &Plan, worlds: &Worlds) -> Result<Sample, CliError> {
+        let is_real = plan.cells().iter().any(|cell| cell.world == World::Emu);
+        let cells = plan.cells().len();
+        let journeys = if is_real { 1 } else { SAMPLE.min(cells) };
+        let folder = tempfile::tempdir().map_err(CliError::machine)?;
+        let path = folder.path().join("sample.sqlite");
+        let mut store = Store::create(&path).map_err(stores::failed)?;
+        let id = store.begin_run(plan, &super::facts(None, 1)).map_err(stores::failed)?;
+        // A store that is closed has its journal in the file.
+        drop(store);
+        let size = || path.metadata().map(|data| data.len()).unwrap_or_default();
+        let (empty, mut time) = (size(), Duration::ZERO);
+        let mut store = Store::open(&path).map_err(stores::failed)?;
+        for at in 0..journeys {
+            let cell = (at * cells / journeys) as u64;
+            let journey = plan.journey(cell * u64::from(plan.repetitions()));
+            let began = Instant::now();
+            let result = worlds.execute(&journey);
+            time += began.elapsed();
+            store.put_journey(id, &journey, &result).map_err(stores::failed)?;
+        }
+        drop(store);
+        Ok(Sample { journeys, time, bytes: size().saturating_sub(empty) })
+    }
+}
