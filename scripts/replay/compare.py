@@ -1,4 +1,4 @@
-"""Compares live loads with replayed ones: FOLDER LOADS PROTOCOL... Exits with 1 if a request is missing, or something differs."""
+"""Compares live loads with replayed ones: FOLDER LOADS PROTOCOL... Exits with 1 if a request is missing, something differs, or median load times by more than 3 %."""
 
 import gzip
 import json
@@ -32,6 +32,7 @@ class Load:
         self.connections = sorted(sorted(hosts) for hosts in self.connections.values())
 
 
+MOST = 0.03
 failed = False
 print(f"{'':8}{'live':>10}{'replay':>10}{'differs':>10}  {'range live':>16}  {'range replay':>16}  requests  connections  missing  similar  bodies")
 for protocol in protocols:
@@ -48,6 +49,7 @@ for protocol in protocols:
     usual = lambda side: statistics.mode(str(load.connections) for load in side)
     same_connections = usual(live) == usual(replay)
     failed |= missing > 0 or not (same_requests and same_bodies and same_connections)
+    failed |= abs(medians[1] / medians[0] - 1) > MOST
     say = lambda same: "same" if same else "DIFFER"
     print(
         f"{protocol:8}{medians[0]:7.0f} ms{medians[1]:7.0f} ms{100 * (medians[1] / medians[0] - 1):+9.1f}%  {ranges[0]:>16}  {ranges[1]:>16}"

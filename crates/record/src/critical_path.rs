@@ -13,6 +13,23 @@ pub struct Period {
     pub until_ns: u64,
 }
 
+impl Period {
+    /// Periods in chronological order, those that overlap or touch merged.
+    pub fn merged(mut periods: Vec<Period>) -> Vec<Period> {
+        periods.sort_by_key(|period| period.from_ns);
+        let mut merged: Vec<Period> = Vec::with_capacity(periods.len());
+        for period in periods {
+            match merged.last_mut() {
+                Some(last) if period.from_ns <= last.until_ns => {
+                    last.until_ns = last.until_ns.max(period.until_ns);
+                }
+                _ => merged.push(period),
+            }
+        }
+        merged
+    }
+}
+
 /// Activity of the network during a visit, from which its critical path is derived. It is not stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkActivity {

@@ -130,7 +130,7 @@ impl<'a> Spans<'a> {
             let is_own = connection.is_none() || *connection == link.record.connection;
             is_own.then_some(*period)
         };
-        let losses = merged(self.record.activity.losses.iter().filter_map(own).collect());
+        let losses = Period::merged(self.record.activity.losses.iter().filter_map(own).collect());
         let can_be = |span: &Span| span.cause == PathCause::Handshake || span.is_of_response();
         self.cover(first, &losses, PathCause::Loss, can_be);
     }
@@ -185,21 +185,6 @@ fn handshake(connection: &ConnectionRecord) -> Option<Period> {
     let from_ns = connection.opened_at_ns;
     let until_ns = connection.secured_at_ns.or(connection.connected_at_ns)?;
     (from_ns < until_ns).then_some(Period { from_ns, until_ns })
-}
-
-/// Periods in chronological order, those that overlap merged.
-pub(super) fn merged(mut periods: Vec<Period>) -> Vec<Period> {
-    periods.sort_by_key(|period| period.from_ns);
-    let mut merged: Vec<Period> = Vec::with_capacity(periods.len());
-    for period in periods {
-        match merged.last_mut() {
-            Some(last) if period.from_ns <= last.until_ns => {
-                last.until_ns = last.until_ns.max(period.until_ns);
-            }
-            _ => merged.push(period),
-        }
-    }
-    merged
 }
 
 /// The time from `from` to `until` cut at the ends of `periods`, and whether each part is inside one.

@@ -19,14 +19,13 @@ pub(super) fn activity(
 ) -> NetworkActivity {
     let began = visited.started;
     let slowest = [DOWN, UP].into_iter().filter_map(|way| slowest(report, way));
-    let mut busy: Vec<Period> = slowest
+    let busy: Vec<Period> = slowest
         .flat_map(|link| &link.busy_periods)
         .filter(|(_, until)| *until > began)
         .map(|(from, until)| period(*from, *until))
         .collect();
-    busy.sort_by_key(|period| period.from_ns);
     NetworkActivity {
-        busy: merged(busy),
+        busy: Period::merged(busy),
         losses: losses(visited, drops, report),
         radio: radio_waits(report, visitor, began),
     }
@@ -79,18 +78,4 @@ fn radio_waits(report: &WorldReport, visitor: Visitor, began: Time) -> Vec<Perio
 
 fn period(from: Time, until: Time) -> Period {
     Period { from_ns: from.as_nanos(), until_ns: until.as_nanos() }
-}
-
-/// Periods in order of their beginnings, those that overlap merged.
-fn merged(periods: Vec<Period>) -> Vec<Period> {
-    let mut merged: Vec<Period> = Vec::with_capacity(periods.len());
-    for period in periods {
-        match merged.last_mut() {
-            Some(last) if period.from_ns <= last.until_ns => {
-                last.until_ns = last.until_ns.max(period.until_ns)
-            }
-            _ => merged.push(period),
-        }
-    }
-    merged
 }
