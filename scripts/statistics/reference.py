@@ -1,7 +1,7 @@
 """Writes what SciPy and NumPy say of fixed data, which crates/statistics/tests/statistics.rs holds our statistics against.
 
 Usage: python3 scripts/statistics/reference.py > crates/statistics/tests/fixtures/statistics.json
-Needs SciPy (pip install scipy); the file names the versions that wrote it.
+Needs SciPy and statsmodels (pip install scipy statsmodels); the file names the versions that wrote it.
 
 The data are chosen, not drawn: page load times of a published table, values with ties, few values, values far from
 zero and close to each other (where a careless variance loses its digits), lopsided values.
@@ -13,6 +13,7 @@ import sys
 import numpy
 import scipy
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 # bth2013, table C.1: SPDY over SSL, RTT in ms and mean page load time in s.
 RTT_MS = [float(rtt) for rtt in range(50, 1001, 50)]
@@ -71,6 +72,15 @@ def sample(values):
     }
 
 
+MANY_TESTS = {
+    "one": [0.03],
+    "some": [0.01, 0.04, 0.03, 0.005, 0.2],
+    "ties": [0.02, 0.02, 0.5, 0.5, 0.01],
+    "many": [0.001 * k * k for k in range(1, 30)],
+    "ends": [0.0, 1.0, 0.6],
+}
+
+
 def line(x, y):
     fit = stats.linregress(x, y)
     t = stats.t.ppf(0.975, len(x) - 2)
@@ -94,6 +104,13 @@ def mann_whitney(first, second):
     return {"first": first, "second": second, "exact": exact, "u": test.statistic, "p": test.pvalue}
 
 
+def adjusted(probabilities):
+    return {
+        "probabilities": probabilities,
+        "holm": multipletests(probabilities, method="holm")[1].tolist(),
+    }
+
+
 def main():
     reference = {
         "scipy": scipy.__version__,
@@ -102,6 +119,7 @@ def main():
         "samples": {name: sample(values) for name, values in SAMPLES.items()},
         "lines": {name: line(*points) for name, points in LINES.items()},
         "mann_whitney": {name: mann_whitney(*samples) for name, samples in TESTS.items()},
+        "adjustments": {name: adjusted(probabilities) for name, probabilities in MANY_TESTS.items()},
     }
     json.dump(reference, sys.stdout, indent=1, default=float)
     print()

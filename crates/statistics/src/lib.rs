@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod adjustment;
 mod bootstrap;
 mod comparison;
 mod correlation;
@@ -13,6 +14,7 @@ mod crossover;
 mod mann_whitney;
 mod sample;
 
+pub use adjustment::holm;
 pub use bootstrap::median_interval;
 pub use bootstrap::{mean_of_95th_percentiles, normal_interval, relative_interval_percent};
 pub use comparison::{Comparison, ComparisonVerdict, Pair, compare, percent};

@@ -2,7 +2,7 @@
 //! wrote the data and their results; the file names the versions.
 
 use farlink_statistics::{
-    Interval, PercentileRule, RegressionLine, Sample, mann_whitney, normal_interval, pearson,
+    Interval, PercentileRule, RegressionLine, Sample, holm, mann_whitney, normal_interval, pearson,
     relative_interval_percent, spearman,
 };
 use serde_json::{Map, Value};
@@ -90,6 +90,18 @@ fn lines() {
         interval_agrees(&name, ours.intercept_interval, &theirs["intercept_interval"]);
         agree(&name, pearson(&x, &y).unwrap(), &theirs["pearson"]);
         agree(&name, spearman(&x, &y).unwrap(), &theirs["spearman"]);
+    }
+}
+
+#[test]
+fn adjustments_for_many_tests() {
+    for (name, theirs) in reference("adjustments") {
+        let probabilities = numbers(&theirs["probabilities"]);
+        for (ours, theirs) in
+            holm(&probabilities).into_iter().zip(theirs["holm"].as_array().unwrap())
+        {
+            agree(&name, ours, theirs);
+        }
     }
 }
 

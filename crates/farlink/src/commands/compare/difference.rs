@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use statistics::{MannWhitney, Pair, Sample, gain, mann_whitney, percent};
+use statistics::{MannWhitney, Pair, Sample, gain, holm, mann_whitney, percent};
 
 use crate::budget::{Metric, metric};
 use crate::show::arms::{Arm, Load};
@@ -10,6 +10,9 @@ use crate::show::arms::{Arm, Load};
 /// Metrics that are compared, the first of which decides.
 const COMPARED: [&str; 8] =
     ["plt", "render", "ttfb", "byteindex", "fcp", "lcp", "bytes", "connections"];
+
+/// Changes within this are of no consequence: loads whose interval lies inside are equivalent.
+const EQUIVALENT: f64 = 0.05;
 
 /// Probability below which a difference is no chance.
 const ALPHA: f64 = 0.05;
@@ -36,7 +39,7 @@ pub struct Difference {
     is_constant: bool,
 }
 
-/// The differences of all pairs of arms.
+/// The differences of all pairs of arms. Probabilities of tests are adjusted for their number, by Holm.
 pub fn of_all(arms: &[Arm], seed: u64) -> Vec<Difference> {
     let pairs = arms.chunks_exact(2);
     let of_pair = |pair: &[Arm]| {
@@ -45,7 +48,14 @@ pub fn of_all(arms: &[Arm], seed: u64) -> Vec<Difference> {
             .filter_map(|metric| Difference::of(&pair[0], &pair[1], metric, seed))
             .collect::<Vec<_>>()
     };
-    pairs.flat_map(of_pair).collect()
+    let mut differences: Vec<Difference> = pairs.flat_map(of_pair).collect();
+    let mut tests: Vec<&mut MannWhitney> =
+        differences.iter_mut().filter_map(|it| it.test.as_mut()).collect();
+    let probabilities: Vec<f64> = tests.iter().map(|test| test.p).collect();
+    for (test, adjusted) in tests.iter_mut().zip(holm(&probabilities)) {
+        test.p = adjusted;
+    }
+    differences
 }
 
 impl Difference {
@@ -93,6 +103,12 @@ impl Difference {
         }
     }
 
+    /// True if the interval of the change lies within 5 % either way: the loads are enough to tell that there is no difference of
+    /// consequence.
+    fn is_equivalent(&self) -> bool {
+        self.interval.is_some_and(|(low, high)| low > -EQUIVALENT && high < EQUIVALENT)
+    }
+
     /// The verdict in a word or two.
     pub fn verdict(&self) -> &'static str {
         if self.before == self.after {
@@ -101,6 +117,7 @@ impl Difference {
         match (self.is_certain(), self.after < self.before) {
             (true, true) => "less",
             (true, false) => "more",
+            (false, _) if self.is_equivalent() => "equivalent",
             (false, _) => "not certain",
         }
     }
@@ -207,6 +224,7 @@ mod tests {
         let with = |interval| Difference { interval: Some(interval), ..difference(2e9, 1e9) };
         assert_eq!(with((-0.6, -0.4)).verdict(), "less");
         assert_eq!(with((-0.6, 0.1)).verdict(), "not certain");
+        assert_eq!(with((-0.02, 0.04)).verdict(), "equivalent");
         let constant = Difference { is_constant: true, ..difference(1e9, 2e9) };
         assert_eq!((constant.verdict(), constant.shown_change().as_str()), ("more", "+100 %"));
         let test = |p| Difference {
