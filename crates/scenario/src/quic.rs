@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn what_is_turned_is_written_back() {
-        for text in ["", "cc=newreno", "cc=cubic,iw=32,0rtt=off", "migrate-at=1500ms"] {
+        for text in ["", "cc=newreno", "cc=cubic-hystart", "cc=cubic,iw=32,0rtt=off", "migrate-at=1500ms"] {
             assert_eq!(text.parse::<Quic>().unwrap().to_string(), text);
         }
         assert_eq!(" 0rtt=on, iw=2".parse::<Quic>().unwrap().to_string(), "iw=2,0rtt=on");
@@ -219,7 +219,7 @@ mod tests {
         assert!(refusal("pacing=off").contains("quinn always paces"));
         assert_eq!(
             refusal("cc=vegas"),
-            "the QUIC knob `cc` cannot be `vegas`: it takes cubic or newreno"
+            "the QUIC knob `cc` cannot be `vegas`: it takes cubic, cubic-hystart or newreno"
         );
         assert_eq!(
             refusal("iw=1"),
