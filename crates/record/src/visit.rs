@@ -74,6 +74,17 @@ pub enum VisitOutcome {
 }
 
 impl VisitRecord {
+    /// The record as a store keeps it: without what its critical path was derived from.
+    #[must_use]
+    pub fn as_stored(&self) -> VisitRecord {
+        let mut record = self.clone();
+        record.activity = NetworkActivity::default();
+        for object in &mut record.objects {
+            (object.revealed_by, object.revealed_at_ns) = (None, None);
+        }
+        record
+    }
+
     /// Page load time, if the page loaded.
     pub fn plt_ns(&self) -> Option<u64> {
         match self.outcome {
