@@ -11,7 +11,7 @@ for searched, tried in zip(lines[::2], lines[1::2]):
 
     def load_time(advice):
         steps = advice["steps"]
-        return steps[-1]["networks"][0]["in_all"]["after_ns"] if steps else None
+        return steps[-1]["networks"][0]["in_all"]["after"] if steps else None
 
     times = [load_time(searched), load_time(tried)]
     network = next((step["networks"][0]["network"] for step in tried["steps"] + searched["steps"]), "-")

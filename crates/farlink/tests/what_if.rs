@@ -2,21 +2,13 @@
 
 mod common;
 
-use common::Desk;
+use common::{Desk, median_ns};
 use serde_json::Value;
 
 const PAGE: &str = "bth2013";
 
 fn answers(desk: &Desk) -> Vec<Value> {
     desk.farlink(&format!("what-if {PAGE} --network 3g -n 6 --json")).json()
-}
-
-/// The median load time of independent loads, in nanoseconds.
-fn median(desk: &Desk, page: &str, options: &str) -> f64 {
-    let loads = desk.farlink(&format!("load {page} -n 6 --json {options}")).json();
-    let mut times: Vec<f64> = loads.iter().map(|load| load["plt_ms"].as_f64().unwrap()).collect();
-    times.sort_by(f64::total_cmp);
-    (times[2] + times[3]) / 2.0 * 1e6
 }
 
 #[test]
@@ -28,11 +20,11 @@ fn answers_equal_independent_loads() {
         &found.unwrap_or_else(|| panic!("{what}: {answers:?}"))["load_time_ns"]
     };
     let same = |what: &str, page: &str, options: &str| {
-        let (told, loaded) = (of(what)["after"].as_f64().unwrap(), median(&desk, page, options));
+        let (told, loaded) = (of(what)["after"].as_f64().unwrap(), median_ns(&desk, page, options));
         assert!((told - loaded).abs() < 2.0, "{what}: {told} {loaded}");
     };
     let before = of("there were no TLS")["before"].as_f64().unwrap();
-    let loaded = median(&desk, PAGE, "--network 3g --protocol h2");
+    let loaded = median_ns(&desk, PAGE, "--network 3g --protocol h2");
     assert!((before - loaded).abs() < 2.0, "as it is: {before} {loaded}");
     same("bandwidth were infinite", PAGE, "--network 3g,down=unlimited,up=unlimited --protocol h2");
     same("there were no TLS", PAGE, "--network 3g --protocol h2 --tls none");

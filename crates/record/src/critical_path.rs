@@ -1,7 +1,5 @@
 //! Critical path of a visit: the chain of waits that made its page load time, and the part of each that is excess over the physical floor.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 /// A stretch of time, in nanoseconds since the world began.
@@ -53,7 +51,7 @@ pub struct CriticalPath {
 pub struct PathStep {
     /// Object that was waited for, as an index in the page.
     pub object: u32,
-    /// What was waited for.
+    /// Cause of the wait.
     pub cause: PathCause,
     /// Its beginning since navigation start.
     pub from_ns: u64,
@@ -63,7 +61,7 @@ pub struct PathStep {
     pub excess_ns: i64,
 }
 
-/// What a step of the critical path waited for.
+/// Wait of a step of the critical path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum PathCause {
     /// Propagation, and the server's own time for an answer.
@@ -148,12 +146,6 @@ impl PathCause {
     /// The cause with this name.
     pub fn named(name: &str) -> Option<PathCause> {
         PathCause::ALL.into_iter().find(|cause| cause.name() == name)
-    }
-}
-
-impl fmt::Display for PathCause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

@@ -25,7 +25,8 @@ pub struct ObjectRecord {
     pub reused: bool,
     /// Time at which the client discovered the object.
     pub discovered_at_ns: u64,
-    /// Object whose arrival led to the discovery, as an index in the page; `None`: the page's first, or unknown.
+    /// Object whose arrival led to the discovery, as an index in the page; `None`: the page's first, unknown, or
+    /// no longer needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revealed_by: Option<u32>,
     /// Time at which the bytes of that object that led to it had arrived; the client's compute follows.

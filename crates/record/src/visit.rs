@@ -53,7 +53,7 @@ pub struct VisitRecord {
     /// Time series (where the experiment records them).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<Series>,
-    /// Activity of the network, for the critical path; not stored.
+    /// Activity of the network, from which the critical path is derived; empty afterwards.
     #[serde(default)]
     pub activity: NetworkActivity,
 }
@@ -74,15 +74,12 @@ pub enum VisitOutcome {
 }
 
 impl VisitRecord {
-    /// The record as a store keeps it: without what its critical path was derived from.
-    #[must_use]
-    pub fn as_stored(&self) -> VisitRecord {
-        let mut record = self.clone();
-        record.activity = NetworkActivity::default();
-        for object in &mut record.objects {
+    /// Drops what only the critical path is derived from: records are kept, and compared, without it.
+    pub fn forget_activity(&mut self) {
+        self.activity = NetworkActivity::default();
+        for object in &mut self.objects {
             (object.revealed_by, object.revealed_at_ns) = (None, None);
         }
-        record
     }
 
     /// Page load time, if the page loaded.

@@ -30,7 +30,7 @@ pub struct MeanLoadTime {
     total: f64,
     /// Floor of a client that knows the page.
     known: f64,
-    /// What step-by-step discovery adds to that.
+    /// Excess of the floor of a client that discovers it.
     discovery: f64,
     causes: [f64; PathCause::ALL.len()],
 }
@@ -101,7 +101,7 @@ pub struct LoadTimeRow {
 }
 
 impl LoadTimes {
-    /// Those of a run. Parts that are small everywhere are one, `other`.
+    /// Gathers those of a run. Parts that are small everywhere are one, `other`.
     pub fn of(summary: &ReportSummary) -> LoadTimes {
         let cells: Vec<&ReportCell> =
             summary.cells.iter().filter(|cell| cell.load_time.visits > 0).collect();

@@ -34,7 +34,7 @@ pub fn visit<'a>(
     record: &VisitRecord,
 ) -> Result<ObservedVisit<'a>, String> {
     let mut visits = observed.visits();
-    visits.find(|visit| visit.record.as_stored() == record.as_stored()).ok_or_else(|| {
+    visits.find(|visit| visit.record == record).ok_or_else(|| {
         format!(
             "Window traces are not available: the visit was measured by farlink {}, and this version, or the page as it is now, \
              gives a different result.",

@@ -205,7 +205,9 @@ mod tests {
 
     #[test]
     fn what_is_turned_is_written_back() {
-        for text in ["", "cc=newreno", "cc=cubic-hystart", "cc=cubic,iw=32,0rtt=off", "migrate-at=1500ms"] {
+        for text in
+            ["", "cc=newreno", "cc=cubic-hystart", "cc=cubic,iw=32,0rtt=off", "migrate-at=1500ms"]
+        {
             assert_eq!(text.parse::<Quic>().unwrap().to_string(), text);
         }
         assert_eq!(" 0rtt=on, iw=2".parse::<Quic>().unwrap().to_string(), "iw=2,0rtt=on");

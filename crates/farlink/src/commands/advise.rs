@@ -87,7 +87,7 @@ fn single(how: &How) -> Result<How, CliError> {
     }
 }
 
-/// What is advised on: the page and its settings, the networks of its users, what may change.
+/// Page and settings to advise on, the networks of its users, and the search space.
 struct Adviser<'a> {
     args: &'a Advise,
     how: How,
@@ -239,9 +239,9 @@ fn with_shares(names: Vec<String>, shares: &[f64]) -> Result<Vec<(String, f64)>,
 struct AdviceStep {
     key: &'static str,
     value: String,
-    /// What it changes, by network.
+    /// Its effect, by network.
     of_step: Vec<Difference>,
-    /// What it and all steps before it change, by network.
+    /// Effect of it and all steps before it, by network.
     in_all: Vec<Difference>,
 }
 
@@ -343,18 +343,10 @@ fn as_json(
     steps: &[AdviceStep],
     searched: &SearchEffort,
 ) -> serde_json::Value {
-    let difference = |it: &Difference| {
-        json!({
-            "before_ns": it.before,
-            "after_ns": it.after,
-            "change": it.change(),
-            "interval": it.interval.map(|(low, high)| [low, high]),
-        })
-    };
     let step = |step: &AdviceStep| {
         let networks = adviser.networks.iter().zip(step.of_step.iter().zip(&step.in_all));
         let networks = networks.map(|((network, share), (own, all))| {
-            json!({ "network": network, "share": share, "step": difference(own), "in_all": difference(all) })
+            json!({ "network": network, "share": share, "step": own.as_json(), "in_all": all.as_json() })
         });
         json!({
             "step": knobs::words(step.key, &step.value),

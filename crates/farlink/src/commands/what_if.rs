@@ -214,20 +214,11 @@ fn shortened(option: &str) -> String {
 }
 
 fn as_json(answer: &Answer) -> serde_json::Value {
-    let of = |difference: &Difference| {
-        json!({
-            "before": difference.before,
-            "after": difference.after,
-            "change": difference.change(),
-            "interval": difference.interval.map(|(low, high)| [low, high]),
-            "verdict": difference.verdict(),
-        })
-    };
     json!({
         "what_if": answer.change.name,
         "option": answer.change.option(),
-        "load_time_ns": of(&answer.load),
-        "first_render_ns": answer.render.as_ref().map(of),
+        "load_time_ns": answer.load.as_json(),
+        "first_render_ns": answer.render.as_ref().map(Difference::as_json),
     })
 }
 

@@ -57,8 +57,8 @@ pub fn draw(
     }
     let legend: Vec<String> =
         PHASES.iter().map(|p| format!("{} {}", paint(p, &p.mark.to_string()), p.name)).collect();
-    let critical = if critical.is_some() { "  * critical path" } else { "" };
-    let _ = write!(text, "{:NAME$} {}{critical}", "", legend.join("  "));
+    let critical = if critical.is_some() { "* critical path" } else { "" };
+    let _ = write!(text, "{critical:>NAME$} {}", legend.join("  "));
     text
 }
 

@@ -25,7 +25,7 @@ pub fn table(arms: &[Arm]) -> Option<Table> {
     };
     let has_rest = rows.iter().any(|(_, row)| rest(row).abs() >= 1e6);
     let mut columns = vec!["mean load time", "floor"];
-    columns.extend(listed.iter().map(|cause| cause.words()));
+    columns.extend(listed.iter().map(|cause| heading(*cause)));
     columns.extend(has_rest.then_some("other"));
     columns.push("sum");
     let mut table = Table::new(&columns);
@@ -38,6 +38,19 @@ pub fn table(arms: &[Arm]) -> Option<Table> {
         table.row(cells);
     }
     (!rows.is_empty()).then_some(table)
+}
+
+/// A cause as the head of a column: several must fit a terminal.
+fn heading(cause: PathCause) -> &'static str {
+    match cause {
+        PathCause::Connection => "connection",
+        PathCause::Dns => "lookups",
+        PathCause::HeadOfLine => "head of line",
+        PathCause::Loss => "loss",
+        PathCause::Radio => "radio",
+        PathCause::Sending => "sending",
+        cause => cause.words(),
+    }
 }
 
 /// Means of the loads of an arm, in nanoseconds.

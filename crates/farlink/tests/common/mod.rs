@@ -155,6 +155,14 @@ pub fn refuses(arguments: &str, parts: &[&str]) {
     assert!(desk.names().is_empty(), "{:?}", desk.names());
 }
 
+/// The median load time of six independent loads, in nanoseconds.
+pub fn median_ns(desk: &Desk, page: &str, options: &str) -> f64 {
+    let loads = desk.farlink(&format!("load {page} -n 6 --json {options}")).json();
+    let mut times: Vec<f64> = loads.iter().map(|load| load["plt_ms"].as_f64().unwrap()).collect();
+    times.sort_by(f64::total_cmp);
+    (times[2] + times[3]) / 2.0 * 1e6
+}
+
 /// Parses lines of JSON.
 #[track_caller]
 pub fn json_lines(text: &str) -> Vec<Value> {

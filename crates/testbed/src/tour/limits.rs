@@ -107,10 +107,11 @@ impl PolicyLimits {
 
     /// The visit with its floors and its critical path; without if its network stands still and never carries the page. Objects
     /// from its cache cost no network, and the load event did not wait for objects that never came.
-    pub(crate) fn measure(&self, record: VisitRecord) -> MeasuredVisit {
+    pub(crate) fn measure(&self, mut record: VisitRecord) -> MeasuredVisit {
         let limits = self.limits(&record);
         let (floors, critical_path) =
             limits.map_or((None, None), |(floors, path)| (Some(floors), path));
+        record.forget_activity();
         MeasuredVisit { record, floors, critical_path }
     }
 

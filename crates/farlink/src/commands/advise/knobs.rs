@@ -6,7 +6,7 @@ use crate::args::How;
 
 /// A knob and its values; the first is "as it is".
 pub struct Knob {
-    /// How the values are set.
+    /// Part of a load that has the values.
     kind: KnobKind,
     /// The values beyond the present one.
     pub values: Vec<&'static str>,
@@ -14,7 +14,7 @@ pub struct Knob {
     protocols: &'static [&'static str],
 }
 
-/// How a knob is turned.
+/// Part of a load that a knob changes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum KnobKind {
     /// A setting has the value.
@@ -98,7 +98,7 @@ pub fn option(key: &'static str, value: &str) -> String {
     format!("--{option} {value}")
 }
 
-/// What a step of the advice does, in words.
+/// Description of a step of the advice.
 pub fn words(key: &str, value: &str) -> String {
     match (key, value) {
         (PROTOCOL, "h1") => "HTTP/1.1".to_owned(),

@@ -46,10 +46,7 @@ pub fn recipes(key: &str, value: &str) -> &'static [Recipe] {
         ],
         ("transport.quic", _) => &[
             ("caddy", "its QUIC has HyStart and begins with 32 packets"),
-            (
-                "haproxy",
-                "bind quic4@:443 ... quic-cc-algo cubic; tune.quic.cc-hystart on  (no setting of the initial window)",
-            ),
+            ("haproxy", "global: tune.quic.cc-hystart on  (the initial window has no setting)"),
             ("nginx", "no setting"),
         ],
         ("server.scheduler", _) => &[

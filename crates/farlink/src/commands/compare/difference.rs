@@ -109,6 +109,17 @@ impl Difference {
         self.interval.is_some_and(|(low, high)| low > -EQUIVALENT && high < EQUIVALENT)
     }
 
+    /// The difference as JSON: values, change and interval as fractions, verdict.
+    pub fn as_json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "before": self.before,
+            "after": self.after,
+            "change": self.change(),
+            "interval": self.interval.map(|(low, high)| [low, high]),
+            "verdict": self.verdict(),
+        })
+    }
+
     /// The verdict in a word or two.
     pub fn verdict(&self) -> &'static str {
         if self.before == self.after {

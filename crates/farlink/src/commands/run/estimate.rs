@@ -55,7 +55,7 @@ pub fn print(run: &Run, plan: &Plan, worlds: &Worlds) -> Result<ExitCode, CliErr
 struct Sample {
     journeys: usize,
     time: Duration,
-    /// What they take in a store.
+    /// Size of their rows in a store.
     bytes: u64,
 }
 
