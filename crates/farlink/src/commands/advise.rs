@@ -4,6 +4,8 @@ mod knobs;
 mod recipes;
 mod search;
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use scenario::{Plan, World};
@@ -45,21 +47,22 @@ pub fn run(args: &Advise) -> Result<ExitCode, CliError> {
         let medians = adviser.medians(it, repetitions)?;
         Some(adviser.weighted(&before, &medians))
     });
-    let best = match args.exhaustive {
-        true => scores.exhaustive(&adviser.space),
+    let found = match args.exhaustive {
+        true => vec![scores.exhaustive(&adviser.space)],
         false => scores.search(&adviser.space),
     };
     let tried = scores.count();
+    let best = adviser.best_of(found);
     let steps = adviser.measured_steps(&best)?;
     if cancel.load(Ordering::Relaxed) {
         return Ok(ExitCode::Interrupted);
     }
     let networks = adviser.networks.len();
+    let measured = adviser.measured.borrow().len();
     let searched = SearchEffort {
         tried,
         everything,
-        loads: (tried * repetitions as usize + (steps.len() + 1) * args.repetitions as usize)
-            * networks,
+        loads: (tried * repetitions as usize + measured * args.repetitions as usize) * networks,
         all_loads: everything * args.repetitions as usize * networks,
     };
     match args.json {
@@ -96,6 +99,8 @@ struct Adviser<'a> {
     /// The networks with the shares of their users, which sum to 1.
     networks: Vec<(String, f64)>,
     space: SearchSpace,
+    /// Configurations with all repetitions, by network; each is loaded once.
+    measured: RefCell<BTreeMap<Configuration, Option<Vec<Arm>>>>,
 }
 
 impl<'a> Adviser<'a> {
@@ -114,7 +119,8 @@ impl<'a> Adviser<'a> {
         };
         let knobs = knobs::open(&how);
         let space = SearchSpace { protocols, knobs };
-        let adviser = Adviser { args, how, worlds, cancel, networks, space };
+        let adviser =
+            Adviser { args, how, worlds, cancel, networks, space, measured: RefCell::default() };
         for (network, _) in &adviser.networks {
             let plan = adviser.plan(&adviser.space.base(), network, args.repetitions)?;
             if plan.cells()[0].world != World::Sim {
@@ -182,11 +188,35 @@ impl<'a> Adviser<'a> {
         ratios.zip(&self.networks).map(|(ratio, (_, share))| ratio * share).sum()
     }
 
+    /// The loads of a configuration with all repetitions.
+    fn measured(&self, configuration: &Configuration) -> Option<Vec<Arm>> {
+        if let Some(known) = self.measured.borrow().get(configuration) {
+            return known.clone();
+        }
+        let arms = self.arms(configuration, self.args.repetitions);
+        self.measured.borrow_mut().insert(configuration.clone(), arms.clone());
+        arms
+    }
+
+    /// The best of these with all repetitions; the present one if none of them is better.
+    fn best_of(&self, found: Vec<Configuration>) -> Configuration {
+        let medians = |it: &Configuration| {
+            let arms = self.measured(it)?;
+            arms.iter().map(|arm| Some(arm.plt()?.median())).collect::<Option<Vec<f64>>>()
+        };
+        let base = self.space.base();
+        let Some(before) = medians(&base) else { return base };
+        let scored =
+            found.into_iter().filter_map(|it| Some((self.weighted(&before, &medians(&it)?), it)));
+        let best = scored.min_by(|a, b| a.0.total_cmp(&b.0)).filter(|(score, _)| *score < 0.0);
+        best.map_or(base, |(_, it)| it)
+    }
+
     /// The steps to a configuration, each measured with all repetitions against the one before.
     fn measured_steps(&self, to: &Configuration) -> Result<Vec<AdviceStep>, CliError> {
         let lost =
             || CliError::machine("a configuration that loaded in the search does not load again");
-        let arms = |it: &Configuration| self.arms(it, self.args.repetitions).ok_or_else(lost);
+        let arms = |it: &Configuration| self.measured(it).ok_or_else(lost);
         let first = arms(&self.space.base())?;
         let mut before = first.clone();
         let mut steps = Vec::new();
