@@ -64,12 +64,28 @@ def sample(values):
         "deviation": values.std(ddof=1),
         "student": list(interval),
         "normal": [values.mean() - half, values.mean() + half],
+        "median": median_interval(values),
         "relative_percent": 100 * half / values.mean(),
         "percentiles": {
             rule: [numpy.quantile(values, share, method=method) for share in SHARES]
             for rule, method in RULES.items()
         },
     }
+
+
+def median_interval(values, level=0.95):
+    """Hettmansperger and Sheather's interval (1986); None for too few values."""
+    values, n = numpy.sort(values), len(values)
+    outside = stats.binom(n, 0.5).cdf
+    depths = [d for d in range(1, n // 2 + 1) if 1 - 2 * outside(d - 1) >= level]
+    if not depths:
+        return None
+    d = depths[-1]
+    outer, inner = 1 - 2 * outside(d - 1), 1 - 2 * outside(d)
+    share = (outer - level) / (outer - inner)
+    inwards = (n - d) * share / (d + (n - 2 * d) * share)
+    between = lambda a, b: (1 - inwards) * a + inwards * b
+    return [between(values[d - 1], values[d]), between(values[n - d], values[n - d - 1])]
 
 
 MANY_TESTS = {

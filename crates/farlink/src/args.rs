@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use scenario::StopRule;
 
 use crate::failure::CliError;
 
@@ -137,6 +138,12 @@ fn repetitions(text: &str) -> Result<u32, String> {
     }
 }
 
+/// A stop rule, from the width of an interval.
+fn stop_rule(width: &str) -> Result<StopRule, String> {
+    let expected = || format!("expected {}", StopRule::EXPECTED);
+    StopRule::parse(width, None, None).ok_or_else(expected)
+}
+
 #[derive(Args)]
 pub struct Load {
     /// Page to load: a URL, which Chromium records first (`farlink record`), a HAR file (.har, .har.gz), a page file, or a
@@ -154,6 +161,10 @@ pub struct Load {
     /// Number of loads of each arm.
     #[arg(short = 'n', long, default_value_t = 10, value_name = "REPS", allow_negative_numbers = true, value_parser = repetitions)]
     pub repetitions: u32,
+
+    /// Repeat until the 95 % interval of each arm's median load time is this narrow, relative to the median (20 to 2,000 loads).
+    #[arg(long, value_name = "WIDTH", conflicts_with = "repetitions", value_parser = stop_rule)]
+    pub until: Option<StopRule>,
 
     /// Seed of all randomness; the same seed gives the same results.
     #[arg(long, default_value_t = 1)]

@@ -25,6 +25,7 @@ mod run;
 mod shell;
 mod stores;
 mod study;
+mod until;
 mod validate;
 mod watched;
 mod what_if;

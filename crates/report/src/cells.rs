@@ -4,8 +4,8 @@ use crate::answer::Shortfall;
 use crate::causes::MeanLoadTime;
 use crate::tables::Radios;
 use scenario::{Scenario, View};
-use statistics::{Interval, NoInterval, Sample, median_interval};
-use store::{JourneyRow, VisitRow};
+use statistics::{Interval, NoInterval, Sample, median_interval, median_interval_after_stopping};
+use store::{JourneyRow, RunRow, VisitRow};
 
 /// One scenario in one cache state, with its repetitions.
 #[derive(Clone, Debug)]
@@ -137,14 +137,17 @@ impl ReportCell {
     }
 
     /// Statistics of the loaded visits; `None` if none loaded.
-    pub fn describe(&self, seed: u64) -> Option<Described> {
+    pub fn describe(&self, run: &RunRow) -> Option<Described> {
         let plt = Sample::new(self.loaded().map(|(_, _, plt)| plt))?;
         let median = |of: &dyn Fn(&VisitRow) -> Option<f64>| {
             Sample::new(self.loaded().filter_map(|(_, visit, _)| of(visit))).map(|s| s.median())
         };
         let count = |of: fn(&VisitRow) -> u64| median(&|v| Some(of(v) as f64)).unwrap_or(0.0);
         Some(Described {
-            interval: median_interval(&plt, seed),
+            interval: match run.until_ppm {
+                None => median_interval(&plt),
+                Some(_) => median_interval_after_stopping(&plt),
+            },
             floor: median(&|v| v.floors.map(|f| ms(f.graph_ns))),
             ttfb: median(&|v| v.ttfb_ns.map(ms)),
             first_render: median(&|v| v.first_render_ns().map(ms)),

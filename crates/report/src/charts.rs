@@ -72,7 +72,7 @@ fn condition(condition: &super::summary::Condition) -> ChartCondition<'_> {
 
 fn points(summary: &ReportSummary) -> Vec<CellPoint> {
     let point = |cell: &super::cells::ReportCell| {
-        let described = cell.describe(summary.run.seed)?;
+        let described = cell.describe(&summary.run)?;
         Some(CellPoint {
             arm: cell.arm,
             condition: cell.condition,

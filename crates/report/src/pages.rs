@@ -136,7 +136,7 @@ struct Medians {
 
 /// The medians of a cell that lost nothing.
 fn medians(summary: &ReportSummary, cell: &ReportCell) -> Option<Medians> {
-    let described = cell.describe(summary.run.seed).filter(|_| cell.shortfall.is_nothing())?;
+    let described = cell.describe(&summary.run).filter(|_| cell.shortfall.is_nothing())?;
     Some(Medians { load: described.plt.median(), render: described.first_render })
 }
 

@@ -65,13 +65,13 @@ fn sights(summary: &ReportSummary) -> Vec<VisualColumn> {
         VisualColumn { heading: "ByteIndex<br>ms", of: |d| d.byte_index },
     ];
     let described: Vec<Described> =
-        summary.cells.iter().filter_map(|cell| cell.describe(summary.run.seed)).collect();
+        summary.cells.iter().filter_map(|cell| cell.describe(&summary.run)).collect();
     all.into_iter().filter(|sight| described.iter().any(|d| (sight.of)(d).is_some())).collect()
 }
 
 /// A cell's row from its arm on.
 fn cell_columns(summary: &ReportSummary, cell: &ReportCell, sights: &[VisualColumn]) -> String {
-    let columns = match cell.describe(summary.run.seed) {
+    let columns = match cell.describe(&summary.run) {
         Some(described) => figures(&described, sights),
         None => number("-".to_owned()).repeat(9 + sights.len()),
     };

@@ -43,6 +43,7 @@ pub use choice::{ChoiceError, nearest};
 pub use itinerary::{Itinerary, Keeps, PageOrder, VisitPace};
 pub use knobs::KnobError;
 pub use network::{NetworkSpec, Queue};
+pub use plan::StopRule;
 pub use plan::{
     Execute, Floors, JourneyPlan, JourneyResult, MeasuredVisit, Order, Plan, VERSION, seed_of,
 };

@@ -22,12 +22,48 @@ choice! {
     not_yet {}
 }
 
+/// Repetition until the interval of every median load time is narrow enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StopRule {
+    /// Width of the interval relative to the median, in millionths.
+    pub width_ppm: u32,
+    /// Repetitions of each scenario before the first look.
+    pub fewest: u32,
+    /// Repetitions at which to give up.
+    pub most: u32,
+}
+
+impl StopRule {
+    /// Accepted texts, for error messages.
+    pub const EXPECTED: &str = "a width relative to the median from 0.01% to 100%, as \"5%\"";
+
+    /// Repetitions at which to give up unless told otherwise.
+    pub const MOST: u32 = 2_000;
+
+    /// Fewer loads say too little of their own scatter.
+    const FEWEST: u32 = 20;
+
+    /// The rule for a width as people write it (`5%`), with its default limits.
+    pub fn parse(width: &str, fewest: Option<u32>, most: Option<u32>) -> Option<StopRule> {
+        let percent: f64 = width.trim().strip_suffix('%')?.trim().parse().ok()?;
+        let (fewest, most) = (fewest.unwrap_or(Self::FEWEST), most.unwrap_or(Self::MOST));
+        let width_ppm = (percent * 1e4).round() as u32;
+        (0.01..=100.0).contains(&percent).then_some(StopRule { width_ppm, fewest, most })
+    }
+
+    /// Width of the interval relative to the median.
+    pub fn width(&self) -> f64 {
+        f64::from(self.width_ppm) / 1e6
+    }
+}
+
 /// Scenarios with their repetitions and seeds; never empty.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     name: String,
     seed: u64,
     repetitions: u32,
+    until: Option<StopRule>,
     order: Order,
     cells: Vec<Arc<Scenario>>,
     skipped: Vec<Skipped>,
@@ -59,7 +95,8 @@ impl Plan {
             Arc::new(cell)
         };
         let cells = cells.into_iter().map(drawn).collect();
-        Plan { name: name.into(), seed, repetitions, order, cells, skipped: Vec::new() }
+        let (name, skipped) = (name.into(), Vec::new());
+        Plan { name, seed, repetitions, until: None, order, cells, skipped }
     }
 
     /// The plan's name.
@@ -85,6 +122,24 @@ impl Plan {
         &self.skipped
     }
 
+    /// The same plan, repeated by a stop rule: at first as often as the rule's fewest repetitions.
+    #[must_use]
+    pub fn until(self, rule: StopRule) -> Plan {
+        Plan { repetitions: rule.fewest.min(rule.most), until: Some(rule), ..self }
+    }
+
+    /// The stop rule, if there is one.
+    pub fn stop_rule(&self) -> Option<StopRule> {
+        self.until
+    }
+
+    /// The same plan with this many repetitions, at most those of its stop rule.
+    #[must_use]
+    pub fn repeated(self, repetitions: u32) -> Plan {
+        let most = self.until.map_or(u32::MAX, |rule| rule.most);
+        Plan { repetitions: repetitions.min(most), ..self }
+    }
+
     /// The same plan by another name.
     #[must_use]
     pub fn named(self, name: String) -> Plan {
@@ -96,7 +151,7 @@ impl Plan {
         self.seed
     }
 
-    /// Number of repetitions of each scenario.
+    /// Number of repetitions of each scenario; with a stop rule it may become larger.
     pub fn repetitions(&self) -> u32 {
         self.repetitions
     }
@@ -116,11 +171,20 @@ impl Plan {
         self.cells.len() as u64 * u64::from(self.repetitions)
     }
 
+    /// Positions of each scenario: with a stop rule there is room for all repetitions, so that positions stay when they become more.
+    fn stride(&self) -> u64 {
+        u64::from(self.until.map_or(self.repetitions, |rule| rule.most))
+    }
+
+    /// The position of a scenario's repetition.
+    pub fn position(&self, cell: usize, repetition: u32) -> u64 {
+        cell as u64 * self.stride() + u64::from(repetition)
+    }
+
     /// The journey at `position`.
     pub fn journey(&self, position: u64) -> JourneyPlan {
-        let repetitions = u64::from(self.repetitions);
-        let cell = (position / repetitions) as u32;
-        let repetition = (position % repetitions) as u32;
+        let cell = (position / self.stride()) as u32;
+        let repetition = (position % self.stride()) as u32;
         JourneyPlan {
             position,
             cell,
@@ -132,11 +196,12 @@ impl Plan {
 
     /// The positions in the order in which they are to be executed.
     pub fn execution_order(&self) -> Vec<u64> {
-        let mut order: Vec<u64> = (0..self.journey_count()).collect();
-        let repetitions = u64::from(self.repetitions);
+        let positions = |cell| (0..self.repetitions).map(move |it| self.position(cell, it));
+        let mut order: Vec<u64> = (0..self.cells.len()).flat_map(positions).collect();
+        let stride = self.stride();
         match self.order {
             Order::Blocked => {}
-            Order::Alternated => order.sort_by_key(|p| (p % repetitions, p / repetitions)),
+            Order::Alternated => order.sort_by_key(|p| (p % stride, p / stride)),
             Order::Random => {
                 let mut stream = RandomSource::new(self.seed, 0).stream("plan/order");
                 for last in (1..order.len()).rev() {
@@ -148,7 +213,7 @@ impl Plan {
     }
 
     /// Digest of what the plan measures, in hexadecimal: equal digests mean equal rows. It covers the version
-    /// of farlink, the seed, the repetitions and every scenario; not the name, nor the order.
+    /// of farlink, the seed, the repetitions or their stop rule, and every scenario; not the name, nor the order.
     pub fn digest(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         let mut field = |text: &str| {
@@ -158,7 +223,12 @@ impl Plan {
         field("farlink plan 1");
         field(VERSION);
         field(&self.seed.to_string());
-        field(&self.repetitions.to_string());
+        match self.until {
+            None => field(&self.repetitions.to_string()),
+            Some(StopRule { width_ppm, fewest, most }) => {
+                field(&format!("{fewest} to {most} until {width_ppm}"));
+            }
+        }
         for cell in &self.cells {
             field(&cell.canonical());
         }
@@ -270,6 +340,19 @@ mod tests {
         random.sort_unstable();
         assert_eq!(random, [0, 1, 2, 3, 4, 5]);
         assert_eq!(plan(Order::Blocked).digest(), plan(Order::Random).digest());
+    }
+
+    #[test]
+    fn a_stop_rule_adds_repetitions_and_moves_none() {
+        let rule = StopRule { width_ppm: 50_000, fewest: 2, most: 10 };
+        let few = plan(Order::Alternated).until(rule);
+        let more = few.clone().repeated(3);
+        assert_eq!(few.execution_order(), [0, 10, 20, 1, 11, 21]);
+        assert_eq!(more.execution_order(), [0, 10, 20, 1, 11, 21, 2, 12, 22]);
+        assert_eq!(few.journey(11), more.journey(11));
+        assert_eq!(few.digest(), more.digest());
+        assert_ne!(few.digest(), plan(Order::Alternated).digest());
+        assert_eq!(more.repeated(100).repetitions(), 10);
     }
 
     #[test]

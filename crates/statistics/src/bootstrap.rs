@@ -2,20 +2,9 @@
 //! 13): draw as many values as there are, with replacement, many times; the middle 95 % of the
 //! statistic's values are its interval.
 
-use chance::{RandomSource, RandomStream};
+use chance::RandomStream;
 
 use super::{FEWEST_FOR_MEDIAN, Interval, LEVEL, NoInterval, RESAMPLES, Sample};
-
-/// The interval of a sample's median.
-pub fn median_interval(sample: &Sample, seed: u64) -> Result<Interval, NoInterval> {
-    let values = sample.values();
-    if !sample.has_spread() && values.len() > 1 {
-        return Err(NoInterval::NoSpread);
-    }
-    enough(values.len())?;
-    let mut stream = RandomSource::new(seed, 0).stream("statistics/bootstrap/median");
-    Ok(interval(values.len(), &mut stream, |indices| median(indices.iter().map(|i| values[*i]))))
-}
 
 /// Refuses fewer values than a median's interval needs.
 pub(super) fn enough(have: usize) -> Result<(), NoInterval> {
@@ -83,24 +72,6 @@ pub fn mean_of_95th_percentiles(sites: &[Sample]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_interval_lies_around_the_median_and_repeats_itself() {
-        let sample = Sample::new((0..101).map(f64::from)).unwrap();
-        let interval = median_interval(&sample, 1).unwrap();
-        assert_eq!(interval, median_interval(&sample, 1).unwrap());
-        // The order statistics 41 and 61 of 101 bound the median at 95 % (binomial): 40 and 60 here.
-        assert!((interval.low - 40.0).abs() <= 2.0, "{interval:?}");
-        assert!((interval.high - 60.0).abs() <= 2.0, "{interval:?}");
-    }
-
-    #[test]
-    fn few_values_or_copies_have_none() {
-        let of = |values: &[f64]| median_interval(&Sample::new(values.iter().copied()).unwrap(), 1);
-        assert_eq!(of(&[1.0; 10]), Err(NoInterval::NoSpread));
-        assert_eq!(of(&[1.0, 2.0]), Err(NoInterval::TooFew { have: 2, need: 6 }));
-        assert_eq!(of(&[1.0]), Err(NoInterval::TooFew { have: 1, need: 6 }));
-    }
 
     #[test]
     fn a_row_of_the_studys_table() {

@@ -12,10 +12,11 @@ mod comparison;
 mod correlation;
 mod crossover;
 mod mann_whitney;
+mod median;
 mod sample;
+mod stop_rule;
 
 pub use adjustment::holm;
-pub use bootstrap::median_interval;
 pub use bootstrap::{mean_of_95th_percentiles, normal_interval, relative_interval_percent};
 pub use comparison::{Comparison, ComparisonVerdict, Pair, compare, percent};
 pub use comparison::{RelativeGain, gain};
@@ -23,8 +24,10 @@ pub use correlation::RegressionLine;
 pub use correlation::{pearson, spearman};
 pub use crossover::{Crossing, Crossover, GridPoint, crossing, crossover};
 pub use mann_whitney::{MannWhitney, mann_whitney};
+pub use median::median_interval;
 pub use sample::PercentileRule;
 pub use sample::{Interval, NoInterval, Sample};
+pub use stop_rule::{median_interval_after_stopping, next_look, relative_width};
 
 /// The level of every interval here.
 pub const LEVEL: f64 = 0.95;

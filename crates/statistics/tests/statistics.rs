@@ -2,7 +2,7 @@
 //! wrote the data and their results; the file names the versions.
 
 use farlink_statistics::{
-    Interval, PercentileRule, RegressionLine, Sample, holm, mann_whitney, normal_interval, pearson,
+    Interval, PercentileRule, RegressionLine, Sample, holm, mann_whitney, median_interval, normal_interval, pearson,
     relative_interval_percent, spearman,
 };
 use serde_json::{Map, Value};
@@ -45,6 +45,10 @@ fn samples() {
         agree(&name, ours.standard_deviation().unwrap(), &theirs["deviation"]);
         interval_agrees(&name, ours.mean_interval().unwrap(), &theirs["student"]);
         interval_agrees(&name, normal_interval(&ours).unwrap(), &theirs["normal"]);
+        match &theirs["median"] {
+            Value::Null => assert!(median_interval(&ours).is_err(), "{name}"),
+            ends => interval_agrees(&name, median_interval(&ours).unwrap(), ends),
+        }
         agree(&name, relative_interval_percent(&ours).unwrap(), &theirs["relative_percent"]);
     }
 }

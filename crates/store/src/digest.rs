@@ -213,14 +213,15 @@ mod tests {
     use super::*;
 
     /// Facts of the wall clock, of the machine, numbers assigned by the store, contents counted as events, and
-    /// values derived from the objects.
-    const NOT_COUNTED: [&str; 15] = [
+    /// values derived from the objects or contained in the plan's digest.
+    const NOT_COUNTED: [&str; 16] = [
         "visit.object_list",
         "visit.proxy_events",
         "visit.model_first_render_ns",
         "visit.model_byte_index_ns",
         "run.id",
         "run.name",
+        "run.until_ppm",
         "run.experiment",
         "run.command",
         "run.machine",

@@ -1,6 +1,6 @@
 //! Reading.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::{
     ConnectionRecord, EventKind, NetworkActivity, ObjectRecord, TcpEvent, VisitOutcome, VisitRecord,
@@ -50,6 +50,19 @@ impl Store {
         let sql = "SELECT * FROM journey WHERE run_id = ?1 AND position = ?2";
         let mut rows = self.rows(sql, (key.run.0, key.journey), JourneyRow::read)?;
         rows.pop().ok_or_else(|| no_such_visit(key))
+    }
+
+    /// Load times of a run in ns by cell and place in the journey; none for visits that did not load.
+    pub fn load_times(&self, run: RunId) -> Result<BTreeMap<(u32, u32), Vec<u64>>, StoreError> {
+        let sql = "SELECT j.cell, v.visit, v.plt_ns FROM visit AS v
+                   JOIN journey AS j ON j.run_id = v.run_id AND j.position = v.journey
+                   WHERE v.run_id = ?1 AND v.plt_ns IS NOT NULL";
+        let rows = self.rows(sql, [run.0], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))?;
+        let mut times: BTreeMap<(u32, u32), Vec<u64>> = BTreeMap::new();
+        for (key, load_time) in rows {
+            times.entry(key).or_default().push(load_time);
+        }
+        Ok(times)
     }
 
     /// The visits of a run without their object timings, in the plan's order.

@@ -1,4 +1,7 @@
--- Format 2: critical paths.
+-- Format 2: stop rules and critical paths.
+
+-- Width of medians' intervals, relative to the median, until which the run was repeated; NULL for a fixed number of repetitions.
+ALTER TABLE run ADD COLUMN until_ppm INTEGER;
 
 -- Steps of a visit's critical path in chronological order; times are since navigation start.
 CREATE TABLE critical_step (

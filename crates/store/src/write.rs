@@ -34,6 +34,18 @@ impl Store {
         self.explain(result.map(|_| ()).map_err(StoreError::from))
     }
 
+    /// Extends a run to the repetitions of `plan`, which a stop rule has added.
+    pub fn extend_run(&mut self, run: RunId, plan: &Plan) -> Result<(), StoreError> {
+        let result = self.connection.execute(
+            "UPDATE run SET repetitions = :repetitions, journeys = :journeys WHERE id = :run",
+            named_params! {
+                ":run": run.0, ":repetitions": plan.repetitions(),
+                ":journeys": plan.journey_count(),
+            },
+        );
+        self.explain(result.map(|_| ()).map_err(StoreError::from))
+    }
+
     /// Stores a journey's result, all of it or nothing.
     pub fn put_journey(
         &mut self,
@@ -65,13 +77,14 @@ impl Store {
 
 fn insert_run(store: &mut Store, plan: &Plan, facts: &RunFacts) -> Result<RunId, StoreError> {
     store.connection.execute(
-        "INSERT INTO run (name, plan_digest, farlink_version, seed, repetitions, journeys,
+        "INSERT INTO run (name, plan_digest, farlink_version, seed, repetitions, until_ppm, journeys,
              experiment, command, machine, workers, state, started_at)
-         VALUES (:name, :plan_digest, :version, :seed, :repetitions, :journeys,
+         VALUES (:name, :plan_digest, :version, :seed, :repetitions, :until_ppm, :journeys,
              :experiment, :command, :machine, :workers, 'running', :started_at)",
         named_params! {
             ":name": plan.name(), ":plan_digest": plan.digest(), ":version": VERSION,
             ":seed": plan.seed(), ":repetitions": plan.repetitions(),
+            ":until_ppm": plan.stop_rule().map(|rule| rule.width_ppm),
             ":journeys": plan.journey_count(), ":experiment": facts.experiment,
             ":command": facts.command, ":machine": facts.machine, ":workers": facts.workers,
             ":started_at": facts.started_at,

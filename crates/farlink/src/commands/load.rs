@@ -11,12 +11,14 @@ use std::sync::atomic::Ordering;
 use scenario::grid::{Axis, Grid, GridError, GridFault};
 use scenario::settings::setting;
 use scenario::{JourneyPlan, JourneyResult, Order, Plan, World, nearest};
+use store::batch::Results;
 use store::har_export::HarVisit;
 use store::{RunFacts, RunId, Store, VisitKey};
 use testbed::worlds::Worlds;
 
 use super::budgets::Budgets;
 use super::report::not_made;
+use super::until::{self, LoadTimes};
 use super::watched::ObservedJourneys;
 use super::{files, har_text, interrupt, output, refused, stores, workers};
 use crate::args::{How, Load};
@@ -35,7 +37,10 @@ pub fn run(load: &Load) -> Result<ExitCode, CliError> {
         false if load.report.is_some() => super::worlds()?.watching(),
         false => super::worlds()?,
     };
-    let plan = plan(&PageLoads::of(load), &worlds)?;
+    let mut plan = plan(&PageLoads::of(load), &worlds)?;
+    if let Some(rule) = load.until {
+        plan = plan.until(rule);
+    }
     for cell in plan.cells() {
         worlds.prepare(cell).map_err(refused)?;
     }
@@ -54,10 +59,17 @@ pub fn run(load: &Load) -> Result<ExitCode, CliError> {
     let facts = super::run::facts(None, workers);
     let emulated = plan.cells().iter().filter(|cell| cell.world == World::Emu).count();
     if emulated > 0 {
-        let loads = counted(emulated * load.repetitions as usize, "load");
+        let loads = counted(emulated * plan.repetitions() as usize, "load");
         anstream::eprintln!("emulating {loads} in real time, {workers} at once");
     }
-    let results = store::batch::collect(&plan, &worlds, workers, &cancel);
+    let mut results = store::batch::collect(&plan, &worlds, workers, &cancel);
+    while !cancel.load(Ordering::Relaxed)
+        && let Some(extended) = until::extended(&plan, &load_times(&results))
+    {
+        plan = extended;
+        results = store::batch::collect_rest(&plan, results, &worlds, workers, &cancel);
+    }
+    let until = until::outcome(&plan, &load_times(&results));
     let (done, total) = (results.len() as u64, plan.journey_count());
     if load.json {
         json::print(&results, &worlds)?;
@@ -71,7 +83,10 @@ pub fn run(load: &Load) -> Result<ExitCode, CliError> {
             if number > 0 {
                 output::line("\n")?;
             }
-            text::print(load, arms, &worlds)?;
+            text::print(load, plan.repetitions(), arms, &worlds)?;
+        }
+        if let Some(outcome) = until {
+            output::line(wrapped(&format!("\n{outcome}")))?;
         }
         if let Some(sentence) = sensitivity::guesses_note(load, &plan, &worlds, &arms, &cancel)? {
             output::line(wrapped(&format!("\nnote: {sentence}")))?;
@@ -100,6 +115,19 @@ pub fn run(load: &Load) -> Result<ExitCode, CliError> {
         true => ExitCode::Failed,
         false => judged,
     })
+}
+
+/// Load times by cell and place in the journey.
+fn load_times(results: &Results) -> LoadTimes {
+    let mut times = LoadTimes::new();
+    for (journey, result) in results {
+        for (visit, place) in result.visits.iter().zip(0..) {
+            if let Some(plt_ns) = visit.record.plt_ns() {
+                times.entry((journey.cell, place)).or_default().push(plt_ns);
+            }
+        }
+    }
+    times
 }
 
 /// Rejects blocking a host that the page does not have: a typing error, which would silently block nothing.

@@ -15,7 +15,7 @@ use store::{RunFacts, RunId, RunState, Store};
 use testbed::worlds::Worlds;
 
 use super::budgets::Budgets;
-use super::{interrupt, output, shell, stores, workers};
+use super::{interrupt, output, shell, stores, until, workers};
 use crate::args::Run;
 use crate::failure::{CliError, ExitCode};
 
@@ -37,12 +37,12 @@ pub fn run(run: &Run) -> Result<ExitCode, CliError> {
     let carried = carry_out(&mut store, &plan, &source, &worlds, how)?;
     match carried.ended {
         RunOutcome::Complete => {
-            super::report::print_answer(&store, carried.id, &plan)?;
+            super::report::print_answer(&store, carried.id, &carried.plan)?;
             let completed = tell_complete(run, &store, &carried)?;
             if budgets.is_empty() {
                 return Ok(completed);
             }
-            let arms = super::report::arms_of(&store, carried.id, &plan)?;
+            let arms = super::report::arms_of(&store, carried.id, &carried.plan)?;
             let judged = budgets.judge(&arms, plan.name(), false)?;
             Ok(if completed == ExitCode::Success { judged } else { completed })
         }
@@ -68,6 +68,8 @@ pub(super) struct RunOptions<'a> {
 pub(super) struct CompletedRun {
     /// Its run.
     pub id: RunId,
+    /// The plan, with the repetitions that a stop rule has added.
+    pub plan: Plan,
     /// The way it ended.
     pub ended: RunOutcome,
     /// Journeys of this attempt that failed.
@@ -87,22 +89,43 @@ pub(super) fn carry_out(
     let workers = workers(how.jobs, plan);
     let id = match begin(how.again, store, plan, &facts(Some(source.text()), workers))? {
         StartedRun::Already(id) => {
+            let plan = repeated(plan, store, id)?;
             let stored = plan.journey_count();
-            return Ok(CompletedRun { id, ended: RunOutcome::Complete, failed: 0, stored });
+            return Ok(CompletedRun { id, plan, ended: RunOutcome::Complete, failed: 0, stored });
         }
         StartedRun::ToDo(id) => id,
     };
     let stored = store.stored_positions(id).map_err(stores::failed)?.len() as u64;
+    let mut plan = repeated(plan, store, id)?;
     let bar = progress_bar(plan.journey_count());
     let mut failed = 0;
-    let ended = runner::run(store, id, plan, worlds, workers, how.cancel, &mut |progress| {
-        failed = progress.failed;
-        bar.set_position(progress.done);
-    });
+    let ended = loop {
+        bar.set_length(plan.journey_count());
+        let mut failed_now = 0;
+        let ended = runner::run(store, id, &plan, worlds, workers, how.cancel, &mut |progress| {
+            failed_now = progress.failed;
+            bar.set_position(progress.done);
+        });
+        let ended = ended.map_err(stores::failed)?;
+        failed += failed_now;
+        if ended != RunOutcome::Complete || plan.stop_rule().is_none() {
+            break ended;
+        }
+        let Some(extended) = until::extended(&plan, &store.load_times(id).map_err(stores::failed)?)
+        else {
+            break ended;
+        };
+        plan = extended;
+        store.extend_run(id, &plan).map_err(stores::failed)?;
+    };
     bar.finish_and_clear();
-    let ended = ended.map_err(stores::failed)?;
     store.finish_run(id, &now()).map_err(stores::failed)?;
-    Ok(CompletedRun { id, ended, failed, stored })
+    Ok(CompletedRun { id, plan, ended, failed, stored })
+}
+
+/// The plan with the repetitions that its run has by now.
+fn repeated(plan: &Plan, store: &Store, run: RunId) -> Result<Plan, CliError> {
+    Ok(plan.clone().repeated(store.run(run).map_err(stores::failed)?.repetitions))
 }
 
 pub(super) fn tell_interrupted(done: u64, total: u64) {
@@ -180,6 +203,12 @@ fn begin(
 fn tell_complete(run: &Run, store: &Store, carried: &CompletedRun) -> Result<ExitCode, CliError> {
     let CompletedRun { id, failed, .. } = *carried;
     let row = store.run(id).map_err(stores::failed)?;
+    if carried.plan.stop_rule().is_some() {
+        let times = store.load_times(id).map_err(stores::failed)?;
+        if let Some(outcome) = until::outcome(&carried.plan, &times) {
+            output::line(outcome)?;
+        }
+    }
     anstream::eprintln!(
         "run {} complete: {} journeys, digest {}",
         id.0,

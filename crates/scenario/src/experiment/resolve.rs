@@ -11,7 +11,7 @@ use super::tree::Scalar;
 use super::tree::{Leaf, Tree, leaves, take};
 use super::{Catalogue, ExperimentError, NameError, Problem, Source};
 use crate::grid::{self, Axis, Grid, GridError, GridFault, MOST_CELLS};
-use crate::plan::{Order, Plan};
+use crate::plan::{Order, Plan, StopRule};
 use crate::settings::SETTINGS;
 use crate::{ChoiceError, nearest};
 
@@ -22,7 +22,8 @@ pub const FORMAT: i64 = 1;
 pub(super) const MOST_REPETITIONS: i64 = 1_000_000;
 
 /// Top-level keys that are not settings.
-pub(super) const OWN: [&str; 5] = ["format", "name", "seed", "repetitions", "order"];
+pub(super) const OWN: [&str; 7] =
+    ["format", "name", "seed", "repetitions", "until", "most_repetitions", "order"];
 
 /// Resolves `source` to its plan.
 pub fn resolve(source: &Source, catalogue: &dyn Catalogue) -> Result<Plan, ExperimentError> {
@@ -30,28 +31,49 @@ pub fn resolve(source: &Source, catalogue: &dyn Catalogue) -> Result<Plan, Exper
     let mut tree: Tree = toml::from_str(source.text()).map_err(|error| untyped(source, &error))?;
     let header = Header::take(source, &mut tree)?;
     let Grid { cells, skipped } = cells(source, &tree, &OWN, catalogue)?;
-    let plan = Plan::new(header.name, header.seed, header.repetitions, header.order, cells);
-    Ok(plan.without(skipped))
+    let repetitions = header.repetitions.unwrap_or(10);
+    let plan = Plan::new(header.name, header.seed, repetitions, header.order, cells);
+    let plan = plan.without(skipped);
+    Ok(match header.until {
+        None => plan,
+        Some(rule) => plan.until(rule),
+    })
 }
 
 /// Keys that hold for the whole experiment.
 struct Header {
     name: String,
     seed: u64,
-    repetitions: u32,
+    repetitions: Option<u32>,
+    until: Option<StopRule>,
     order: Order,
 }
 
 impl Header {
     fn take(source: &Source, tree: &mut Tree) -> Result<Header, ExperimentError> {
-        let [_, name, seed, repetitions, order] = OWN.map(|key| take(tree, key));
+        let [_, name, seed, repetitions, until, most, order] = OWN.map(|key| take(tree, key));
         let seeds = 0..=i64::MAX;
         let counts = 1..=MOST_REPETITIONS;
+        let repetitions = once(source, &repetitions, integer("repetitions", counts.clone()))?;
+        let repetitions = repetitions.map(|it| it as u32);
+        let read_most = once(source, &most, integer("most_repetitions", counts))?;
+        let until = once(source, &until, |scalar| {
+            let typed = text("until")(scalar)?;
+            StopRule::parse(&typed, repetitions, read_most.map(|it| it as u32))
+                .ok_or_else(|| value("until", scalar, StopRule::EXPECTED))
+        })?;
+        if let (Some(most), None) = (&most, until) {
+            let found = "a limit without a rule".to_owned();
+            let (key, expected) =
+                ("most_repetitions".to_owned(), "until = \"5%\" beside it".to_owned());
+            let problem = Problem::Value { key, found, expected };
+            return Err(ExperimentError::at(source, most.span(), problem));
+        }
         Ok(Header {
             name: once(source, &name, text("name"))?.unwrap_or("experiment".to_owned()),
             seed: once(source, &seed, integer("seed", seeds))?.unwrap_or(1) as u64,
-            repetitions: once(source, &repetitions, integer("repetitions", counts))?.unwrap_or(10)
-                as u32,
+            repetitions,
+            until,
             order: once(source, &order, choice("order"))?.unwrap_or(Order::Alternated),
         })
     }

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::resolve::{FORMAT, MOST_REPETITIONS, OWN};
-use crate::Order;
 use crate::settings::{SETTINGS, Setting, ValueKind};
+use crate::{Order, StopRule};
 
 /// The schema (draft 2020-12). It checks keys, types and names; what texts mean, `farlink run` checks. A network's
 /// own settings without a row in the table are open.
@@ -76,6 +76,14 @@ fn own(key: &str) -> Value {
         "repetitions" => json!({
             "type": "integer", "minimum": 1, "maximum": MOST_REPETITIONS, "default": 10,
             "description": "Journeys of each scenario",
+        }),
+        "until" => json!({
+            "type": "string", "pattern": "^ *[0-9.]+ *%$", "examples": ["5%"],
+            "description": "Repeat until the interval of every median load time is this narrow, relative to the median",
+        }),
+        "most_repetitions" => json!({
+            "type": "integer", "minimum": 1, "maximum": MOST_REPETITIONS, "default": StopRule::MOST,
+            "description": "With `until`: repetitions at which to give up",
         }),
         "order" => json!({
             "enum": Order::spellings(), "default": Order::Alternated.name(),

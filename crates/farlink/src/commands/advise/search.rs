@@ -1,5 +1,6 @@
 //! The search for the best configuration: by protocol, first every change alone, then the helpful ones together; of the best of these
-//! every change. The first few, and the best of each protocol, are finalists. All loads are paired by their seeds.
+//! every change. The first few, and the best of each protocol that is within reach of
+//! them, are finalists. All loads are paired by their seeds.
 
 use std::collections::BTreeMap;
 
@@ -10,6 +11,9 @@ const LEAST_GAIN: f64 = 0.002;
 
 /// Configurations with the best scores that are measured more closely.
 const FINALISTS: usize = 3;
+
+/// Logarithm of the ratio of load times up to which another protocol is measured more closely.
+const WITHIN_REACH: f64 = 0.1;
 
 /// A configuration: the protocol, and for each knob the index of its value; `None` is "as it is".
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -139,7 +143,7 @@ impl<F: FnMut(&Configuration) -> Option<f64>> Scores<F> {
         scored.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, it)| it)
     }
 
-    /// Configurations that the search finds best, to be measured more closely: the first by score, and the best of each protocol.
+    /// Configurations that the search finds best, to be measured more closely: the first by score, and the best of each protocol within reach.
     pub fn search(&mut self, space: &SearchSpace) -> Vec<Configuration> {
         let protocols = 0..space.protocols.len();
         let of_protocols: Vec<Configuration> = protocols
@@ -180,11 +184,12 @@ impl<F: FnMut(&Configuration) -> Option<f64>> Scores<F> {
         let scored = self.known.iter().filter_map(|(it, score)| Some(((*score)?, it)));
         let mut scored: Vec<(f64, &Configuration)> = scored.collect();
         scored.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let limit = scored.first().map_or(0.0, |(score, _)| score + WITHIN_REACH);
         let of_protocol = |protocol| scored.iter().find(move |(_, it)| it.protocol == protocol);
         let of_protocols = (0..space.protocols.len()).filter_map(of_protocol);
         let mut finalists: Vec<Configuration> = Vec::new();
-        for (_, it) in scored.iter().take(FINALISTS).chain(of_protocols) {
-            if !finalists.contains(it) {
+        for (score, it) in scored.iter().take(FINALISTS).chain(of_protocols) {
+            if *score <= limit && !finalists.contains(it) {
                 finalists.push((*it).clone());
             }
         }

@@ -24,8 +24,8 @@ const MANY_LINES: usize = 1000;
 /// Columns if the terminal's width is unknown.
 const WIDTH: usize = 100;
 
-/// Prints all of it.
-pub fn print(load: &Load, arms: &[Arm], worlds: &Worlds) -> Result<(), CliError> {
+/// Prints all of it, of arms with this many repetitions.
+pub fn print(load: &Load, repetitions: u32, arms: &[Arm], worlds: &Worlds) -> Result<(), CliError> {
     for sentence in answer::answer(arms, load.seed) {
         output::line(wrapped(&sentence))?;
     }
@@ -33,7 +33,7 @@ pub fn print(load: &Load, arms: &[Arm], worlds: &Worlds) -> Result<(), CliError>
     if let Some(arm) = arms.first() {
         let page = worlds.library().page_of(arm.scenario()).map_err(CliError::bad_input)?;
         let network = worlds.library().network_of(arm.scenario()).map_err(CliError::bad_input)?;
-        output::line(heading(load, arms, &page, &network))?;
+        output::line(heading(load, repetitions, arms, &page, &network))?;
         if let Some(line) = punctuality(arms) {
             output::line(line)?;
         }
@@ -77,11 +77,11 @@ fn critical_paths(arms: &[Arm]) -> Result<(), CliError> {
 }
 
 /// The conditions of the comparison, with the meaning of their names.
-fn heading(load: &Load, arms: &[Arm], page: &Page, network: &Network) -> String {
+fn heading(load: &Load, repetitions: u32, arms: &[Arm], page: &Page, network: &Network) -> String {
     let arm = &arms[0];
     let scenario = arm.scenario();
     let clients = scenario.clients.count;
-    let planned = load.repetitions as usize * clients as usize;
+    let planned = repetitions as usize * clients as usize;
     let loads = match arm.attempts() {
         all if all == planned || scenario.visits_each() > 1 => all.to_string(),
         some => format!("{some} of {planned}"),

@@ -29,6 +29,14 @@ pub fn print(run: &Run, plan: &Plan, worlds: &Worlds) -> Result<ExitCode, CliErr
         counted(journeys as usize, "journey"),
         counted(visits as usize, "visit"),
     ))?;
+    if let Some(rule) = plan.stop_rule() {
+        output::line(wrapped(&format!(
+            "until       intervals of median load times are {} % wide: at most {} repetitions; size, time and store are those of the first {}",
+            f64::from(rule.width_ppm) / 1e4,
+            rule.most,
+            plan.repetitions(),
+        )))?;
+    }
     for skipped in plan.skipped() {
         output::line(wrapped(&format!("skipped     {}", skipped.sentence())))?;
     }
@@ -76,8 +84,7 @@ impl Sample {
         let (empty, mut time) = (size(), Duration::ZERO);
         let mut store = Store::open(&path).map_err(stores::failed)?;
         for at in 0..journeys {
-            let cell = (at * cells / journeys) as u64;
-            let journey = plan.journey(cell * u64::from(plan.repetitions()));
+            let journey = plan.journey(plan.position(at * cells / journeys, 0));
             let began = Instant::now();
             let result = worlds.execute(&journey);
             time += began.elapsed();
