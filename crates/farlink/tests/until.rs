@@ -21,7 +21,8 @@ protocol = ["h2", "h3"]
 /// The digest of a run and its number of repetitions.
 fn ran(desk: &Desk) -> (String, u64) {
     let store = desk.sqlite("farlink.sqlite");
-    let repetitions = store.query_row("SELECT repetitions FROM run", [], |row| row.get::<_, i64>(0));
+    let repetitions =
+        store.query_row("SELECT repetitions FROM run", [], |row| row.get::<_, i64>(0));
     (digest(&store, 1).expect("the run is complete"), repetitions.unwrap() as u64)
 }
 

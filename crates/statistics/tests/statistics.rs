@@ -2,8 +2,8 @@
 //! wrote the data and their results; the file names the versions.
 
 use farlink_statistics::{
-    Interval, PercentileRule, RegressionLine, Sample, holm, mann_whitney, median_interval, normal_interval, pearson,
-    relative_interval_percent, spearman,
+    Interval, PercentileRule, RegressionLine, Sample, holm, mann_whitney, median_interval,
+    normal_interval, pearson, relative_interval_percent, spearman,
 };
 use serde_json::{Map, Value};
 
