@@ -24,6 +24,17 @@ need_rust() {
     "SQLite is compiled from C: install gcc or clang"
 }
 
+# Python modules of guides and checks, in an environment of their own; CI makes it.
+python_modules() {
+  local modules=$root/target/guides
+  if [ "${CI:-}" = true ] && ! cmp -s scripts/docs/requirements.txt "$modules/requirements.txt"; then
+    python3 -m venv "$modules"
+    "$modules/bin/python" -m pip install --quiet --disable-pip-version-check -r scripts/docs/requirements.txt
+    cp scripts/docs/requirements.txt "$modules/requirements.txt"
+  fi
+  export PATH=$modules/bin:$PATH
+}
+
 stages=()
 
 # stage NAME COMMAND...: runs it and notes how long it took. The first command within it that fails ends everything.

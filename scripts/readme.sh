@@ -14,14 +14,8 @@ set -euo pipefail
 
 newest=$(ls -t target/release/farlink target/debug/farlink 2>/dev/null | head -n 1 || true)
 [ -n "$newest" ] || die "farlink is not built" "cargo build --release"
-# Python modules that guides need lie in an environment of their own.
-modules=$root/target/guides
-if [ "${CI:-}" = true ] && ! cmp -s scripts/docs/requirements.txt "$modules/requirements.txt"; then
-  python3 -m venv "$modules"
-  "$modules/bin/python" -m pip install --quiet --disable-pip-version-check -r scripts/docs/requirements.txt
-  cp scripts/docs/requirements.txt "$modules/requirements.txt"
-fi
-export PATH=$root/$(dirname "$newest"):$modules/bin:$PATH
+python_modules
+export PATH=$root/$(dirname "$newest"):$PATH
 
 # Where scripts/demo.sh, which README.md begins with, has put its results.
 mkdir -p out

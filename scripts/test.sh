@@ -136,6 +136,7 @@ for peer in h2spec nghttp2 node nginx apache raw-socket netty aioquic quic-go wa
 stage "HARs validate" scripts/har/check.sh
 stage "captures in tshark" scripts/pcap-check.sh
 stage "report in Chromium" scripts/report-smoke.sh
+stage "ui in Chromium" scripts/ui/check.sh
 stage "studies, quick" scripts/studies-quick.sh --program target/debug/farlink
 stage "a study killed and resumed" scripts/study-kill.sh --study petuchowski2015 -- --quick
 stage "documentation site" scripts/docs.sh

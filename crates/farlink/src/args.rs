@@ -9,6 +9,7 @@ mod replay;
 mod settings;
 mod study;
 mod study_files;
+mod ui;
 mod what_if;
 
 use std::ffi::OsString;
@@ -33,6 +34,7 @@ pub use self::replay::{
 pub use self::settings::Settings;
 pub use self::study::{Study, StudyReport, StudyRun, Which};
 pub use self::study_files::{Export, Import, Imported, RunOptions};
+pub use self::ui::Ui;
 pub use self::what_if::WhatIf;
 
 /// The default store.
@@ -71,6 +73,8 @@ pub enum Command {
     Report(Report),
     /// List the runs of a store.
     Runs(Runs),
+    /// Show a store in the browser: start runs, watch, compare, ask what would help (docs/ui.md).
+    Ui(Ui),
     /// Validate the simulator against emulation and the loader against Chromium.
     Validate(Validate),
     /// Measure Chromium's CPU costs on this machine and write them as a device for `--device`.

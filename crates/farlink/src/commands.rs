@@ -25,6 +25,7 @@ mod run;
 mod shell;
 mod stores;
 mod study;
+mod ui;
 mod until;
 mod validate;
 mod watched;
@@ -70,6 +71,7 @@ pub fn run(cli: Cli) -> Result<process::ExitCode, CliError> {
         Command::Run(run) => run::run(&run),
         Command::Report(report) => report::run(&report),
         Command::Runs(runs) => stores::list_runs(&runs),
+        Command::Ui(args) => ui::run(&args),
         Command::Validate(validate) => validate::run(&validate),
         Command::Calibrate(calibrate) => calibrate::run(&calibrate),
         Command::Study(study) => study::run(&study),

@@ -300,7 +300,7 @@
   const drawWaterfalls = () => {
     const end = d3.max(data.waterfalls, (fall) => Math.max(fall.plt ?? 0, d3.max(fall.objects, (o) => o.done) ?? 0)) * 1.03;
     data.waterfalls.forEach((fall, i) => {
-      document.getElementById(`waterfall-${i}`).replaceChildren(phaseLegend(), element("div", { className: "scroll" }, waterfall(fall, end)));
+      document.getElementById(`waterfall-${i}`).replaceChildren(phaseLegend(), element("div", { className: "scroll", tabIndex: 0 }, waterfall(fall, end)));
       downloads(document.getElementById(`waterfall-${i}`), `waterfall-${i + 1}`, ["object", "start_ms", ...data.phases.map((phase) => `${phase}_ms`), "done_ms", "bytes", "status"],
         fall.objects.map((o) => [o.url, o.start, ...o.phases, o.done, o.bytes, o.status]));
       farlinkMechanism(document.getElementById(`mechanism-${i}`), fall, i, { base, ...WATERFALL, end, axisOf, time });

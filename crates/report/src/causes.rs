@@ -155,7 +155,7 @@ pub fn section(summary: &ReportSummary) -> String {
 
 fn table(summary: &ReportSummary, times: &LoadTimes) -> String {
     let mut text = String::from(
-        "<div class=\"wide\"><table class=\"figures plain\"><thead><tr><th>condition</th><th>arm</th>",
+        "<div class=\"wide\" tabindex=\"0\"><table class=\"figures plain\"><thead><tr><th>condition</th><th>arm</th>",
     );
     for part in &times.parts {
         let _ = write!(text, "<th class=\"n\">{}</th>", html(part.words));

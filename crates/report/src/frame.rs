@@ -2,7 +2,8 @@
 
 use super::escape::html;
 
-const STYLE: &str = include_str!("../assets/report.css");
+/// Colours, tables and type of all pages.
+pub const STYLE: &str = include_str!("../assets/report.css");
 const D3: &str = include_str!("../assets/d3.min.js");
 const PLOT: &str = include_str!("../assets/plot.umd.min.js");
 

@@ -15,7 +15,7 @@ pub fn heat_map(summary: &ReportSummary) -> String {
         return String::new();
     }
     let mut text = String::from(
-        "<div class=\"wide\"><table class=\"heat\"><caption>Median load time over that of the condition's best</caption><thead><tr><th>condition</th>",
+        "<div class=\"wide\" tabindex=\"0\"><table class=\"heat\"><caption>Median load time over that of the condition's best</caption><thead><tr><th>condition</th>",
     );
     for arm in &summary.arms {
         let _ = write!(text, "<th class=\"n\">{}</th>", html(arm));

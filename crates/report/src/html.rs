@@ -50,6 +50,11 @@ pub fn document(summary: &ReportSummary, waterfalls: &[Waterfall]) -> String {
     })
 }
 
+/// Answer and figures.
+pub fn first_part(summary: &ReportSummary) -> String {
+    answer(summary, &Answers::of(summary)) + &figures(summary)
+}
+
 fn header(summary: &ReportSummary) -> String {
     let run = &summary.run;
     format!(

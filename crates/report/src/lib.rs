@@ -69,6 +69,11 @@ pub fn html(
     Ok(html::document(&summary, &waterfalls))
 }
 
+/// The first part of the report of `run` as HTML without scripts: the answer and the figures.
+pub fn answer(store: &Store, run: RunId) -> Result<String, ReportError> {
+    Ok(html::first_part(&summary::ReportSummary::gather(store, run)?))
+}
+
 /// The answer of `run`, in the sentences that its report begins with.
 pub fn sentences(store: &Store, run: RunId) -> Result<Vec<String>, ReportError> {
     let summary = summary::ReportSummary::gather(store, run)?;

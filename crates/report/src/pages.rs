@@ -73,7 +73,7 @@ pub fn section(summary: &ReportSummary) -> String {
     }
     table.push_str("</tbody></table>");
     format!(
-        "<section><h2>All pages</h2><div class=\"wide\">{table}</div><p class=\"small\">The medians of each page of the list, \
+        "<section><h2>All pages</h2><div class=\"wide\" tabindex=\"0\">{table}</div><p class=\"small\">The medians of each page of the list, \
          summed; an arm's sums leave out pages on which it lost an object or a load. First on: pages on which no other arm has a smaller median.</p></section>\n"
     )
 }

@@ -16,7 +16,7 @@ use crate::answer::{Answer, ArmStanding, Gap, Moment, span};
 /// One row per cell.
 pub fn cells(summary: &ReportSummary) -> String {
     let mut table = String::from(
-        "<div class=\"wide\"><table class=\"figures\"><thead><tr>\
+        "<div class=\"wide\" tabindex=\"0\"><table class=\"figures\"><thead><tr>\
          <th>condition</th><th>arm</th>\
          <th class=\"n\">loads</th><th class=\"n\">median PLT<br>ms</th>\
          <th class=\"n\">95 % interval<br>of the median, ms</th><th class=\"n\">p90<br>ms</th>\
@@ -132,7 +132,7 @@ fn number(text: String) -> String {
 /// The best arms under each condition, by load time and by first render.
 pub fn best(summary: &ReportSummary, answers: &Answers) -> String {
     let mut table = String::from(
-        "<div class=\"wide\"><table class=\"figures plain\"><thead><tr><th>condition</th><th>loads first</th><th class=\"n\">median</th>\
+        "<div class=\"wide\" tabindex=\"0\"><table class=\"figures plain\"><thead><tr><th>condition</th><th>loads first</th><th class=\"n\">median</th>\
          <th>shows something first</th><th class=\"n\">median</th></tr></thead><tbody>",
     );
     for (condition, answer) in answers.answers.iter().enumerate() {
@@ -157,7 +157,7 @@ pub fn best(summary: &ReportSummary, answers: &Answers) -> String {
 /// Each arm over all conditions.
 pub fn standings(summary: &ReportSummary, answers: &Answers) -> String {
     let mut table = String::from(
-        "<div class=\"wide\"><table class=\"figures plain\"><thead><tr><th>arm</th><th class=\"n\">load time<br>over the best</th>\
+        "<div class=\"wide\" tabindex=\"0\"><table class=\"figures plain\"><thead><tr><th>arm</th><th class=\"n\">load time<br>over the best</th>\
          <th class=\"n\">loads first<br>alone</th><th class=\"n\">tied</th><th class=\"n\">first render<br>over the best</th>\
          <th class=\"n\">shows first<br>alone</th><th class=\"n\">tied</th></tr></thead><tbody>",
     );
@@ -195,7 +195,7 @@ pub fn pairwise(summary: &ReportSummary, answer: &Answer) -> String {
         format!("<tr><th scope=\"row\">{}</th>{cells}</tr>", arm_label(summary, order[one]))
     };
     format!(
-        "<div class=\"wide\"><table class=\"figures plain\"><thead><tr><th>ahead of</th>{headings}</tr></thead><tbody>{}</tbody></table></div>",
+        "<div class=\"wide\" tabindex=\"0\"><table class=\"figures plain\"><thead><tr><th>ahead of</th>{headings}</tr></thead><tbody>{}</tbody></table></div>",
         (0..order.len()).map(row).collect::<String>()
     )
 }
@@ -214,7 +214,7 @@ fn ahead(comparison: &Comparison) -> String {
 /// One row per object.
 pub fn objects(waterfall: &Waterfall) -> String {
     let mut table = String::from(
-        "<div class=\"wide\"><table class=\"figures\"><thead><tr><th>object</th><th>kind</th>\
+        "<div class=\"wide\" tabindex=\"0\"><table class=\"figures\"><thead><tr><th>object</th><th>kind</th>\
          <th class=\"n\">status</th><th>on</th><th class=\"n\">bytes</th>\
          <th class=\"n\">discovered<br>ms</th>",
     );
@@ -297,7 +297,7 @@ pub fn section(summary: &ReportSummary) -> String {
         return String::new();
     }
     format!(
-        "<section><h2>The radio</h2><div class=\"wide\"><table class=\"figures plain\"><thead><tr><th>cell</th>\
+        "<section><h2>The radio</h2><div class=\"wide\" tabindex=\"0\"><table class=\"figures plain\"><thead><tr><th>cell</th>\
          <th class=\"n\">visit<br>J</th><th class=\"n\">its tail<br>J</th><th class=\"n\">promotions</th>\
          <th class=\"n\">s in each state</th></tr></thead><tbody>{rows}</tbody></table></div>\
          <p class=\"small\">Medians over the loads. The visit: from navigation start to its end. The tail: what the radio \

@@ -39,6 +39,12 @@ impl Store {
         Ok(rows.into_iter().collect())
     }
 
+    /// Number of the run's stored journeys.
+    pub fn stored_count(&self, run: RunId) -> Result<u64, StoreError> {
+        let sql = "SELECT count(*) FROM journey WHERE run_id = ?1";
+        Ok(self.rows(sql, [run.0], |row| Ok(row.get(0)?))?.pop().unwrap_or(0))
+    }
+
     /// The journeys of a run, in the plan's order.
     pub fn journeys(&self, run: RunId) -> Result<Vec<JourneyRow>, StoreError> {
         let sql = "SELECT * FROM journey WHERE run_id = ?1 ORDER BY position";

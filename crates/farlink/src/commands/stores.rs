@@ -62,7 +62,7 @@ pub fn list_runs(runs: &Runs) -> Result<ExitCode, CliError> {
     let mut table =
         Table::new(&["run", "name", "state", "journeys", "reps", "seed", "started", "digest"]);
     for run in store.runs().map_err(stores::failed)? {
-        let stored = store.stored_positions(run.id).map_err(stores::failed)?.len();
+        let stored = store.stored_count(run.id).map_err(stores::failed)?;
         table.row([
             run.id.0.to_string(),
             run.name.clone(),

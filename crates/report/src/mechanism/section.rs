@@ -38,7 +38,7 @@ fn rows<R: Serialize>(id: &str, what: &str, index: usize, rows: &[R]) -> String 
         return String::new();
     }
     format!(
-        "<details><summary>Data as CSV: {what}</summary><pre id=\"{id}-{index}\" class=\"csv\">{}</pre></details>",
+        "<details><summary>Data as CSV: {what}</summary><pre id=\"{id}-{index}\" class=\"csv\" tabindex=\"0\">{}</pre></details>",
         html(&csv(rows))
     )
 }
@@ -116,7 +116,7 @@ fn connections(record: &VisitRecord, mechanism: &Mechanism) -> String {
     let rows = record.connections.iter().enumerate();
     let rows: String = rows.map(|(index, of)| row(index, of, mechanism)).collect();
     format!(
-        "<details><summary>Connections</summary><div class=\"wide\">\
+        "<details><summary>Connections</summary><div class=\"wide\" tabindex=\"0\">\
          <table class=\"figures plain\"><thead><tr><th>connection</th><th>to</th><th>carried</th><th>drawn</th>\
          {headings}<th class=\"n\">known to be<br>spurious</th></tr></thead><tbody>{rows}</tbody></table></div></details>"
     )

@@ -197,7 +197,7 @@ fn head(columns: &[(&str, bool)]) -> String {
     };
     let columns: String = columns.iter().map(column).collect();
     format!(
-        "<div class=\"wide\"><table class=\"figures plain\"><thead><tr>{columns}</tr></thead><tbody>"
+        "<div class=\"wide\" tabindex=\"0\"><table class=\"figures plain\"><thead><tr>{columns}</tr></thead><tbody>"
     )
 }
 
