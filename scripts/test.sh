@@ -132,7 +132,7 @@ stage "sim integration, golden, interop" integration
 stage "emu, as root and as a user" emu
 stage "simulated against emulated" validation
 stage "SPDY against npm spdy" scripts/spdy/check.sh
-for peer in h2spec nghttp2 node nginx apache raw-socket netty aioquic quic-go warc; do stage "interop: $peer" "scripts/interop/$peer/check.sh"; done
+for peer in h2spec nghttp2 node nginx apache raw-socket netty aioquic quic-go warc perfetto; do stage "interop: $peer" "scripts/interop/$peer/check.sh"; done
 stage "HARs validate" scripts/har/check.sh
 stage "captures in tshark" scripts/pcap-check.sh
 stage "report in Chromium" scripts/report-smoke.sh

@@ -6,7 +6,7 @@ use common::{Desk, median_ns, refuses};
 use serde_json::Value;
 
 fn advice(desk: &Desk, options: &str) -> Value {
-    desk.farlink(&format!("advise {options} -n 6 --json")).json().remove(0)
+    desk.farlink(&format!("advise {options} -n 10 --json")).json().remove(0)
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn the_advice_is_what_loads_with_its_options_take() {
             None => options += &format!(" {}", step["option"].as_str().unwrap()),
         }
         let told = step["networks"][0]["step"]["after"].as_f64().unwrap();
-        let loaded = median_ns(&desk, &page, &options);
+        let loaded = median_ns(&desk, &page, &options, 10);
         assert!((told - loaded).abs() < 2.0, "{options}: {told} {loaded}");
     }
     let all = &steps.last().unwrap()["networks"][0]["in_all"];

@@ -58,11 +58,16 @@ impl Mechanism {
             drawn,
             windows,
             resent: section::of(record),
-            stays: record.radio.as_ref().map_or(Vec::new(), |radio| radio::stays(record, radio)),
+            stays: radio_spans(record),
             unwatched,
             end: record.events.last().map_or(0.0, |last| since_start(record, last.at_ns)),
         }
     }
+}
+
+/// The states of the visit's radio, one after the other; empty if there is none.
+pub fn radio_spans(record: &VisitRecord) -> Vec<StateSpan> {
+    record.radio.as_ref().map_or(Vec::new(), |radio| radio::stays(record, radio))
 }
 
 /// Milliseconds from navigation start to an instant, to the microsecond.

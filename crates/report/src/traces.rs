@@ -1,16 +1,18 @@
 //! Formats for other tools of an [observed visit](testbed::tour::ObservedVisit): its packets as pcapng, its TCP
 //! connections as JSON lines, its QUIC connections as qlog, received bodies as a table, its pictures as a
-//! filmstrip. Documented in `docs/traces.md`.
+//! filmstrip, all of it as a Perfetto trace. Documented in `docs/traces.md`.
 
 use testbed::tour::ObservedVisit;
 
 mod filmstrip;
 mod packets;
+mod perfetto;
 mod qlogs;
 mod series;
 
 pub use filmstrip::filmstrip;
 pub use packets::{Side, pcapng};
+pub use perfetto::perfetto;
 pub use qlogs::{Qlog, qlogs};
 pub use series::{FORMAT, VERSION, tcp_lines};
 

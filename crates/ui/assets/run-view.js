@@ -20,12 +20,18 @@ function Rows({ caption, columns, rows }) {
       ? html`<th scope="row">${cell(row)}</th>` : html`<td class=${isNumber ? "n" : ""}>${cell(row)}</td>`))}</tr>`)}</tbody></table></div>`;
 }
 
-const METRICS = { plt: "load time", render: "first render", ttfb: "first byte", byteindex: "ByteIndex" };
+const grouped = (value) => Math.round(value).toLocaleString("en");
+// Title and unit of what is compared.
+const METRICS = {
+  plt: ["load time", ms], render: ["first render", ms], ttfb: ["first byte", ms], byteindex: ["ByteIndex", ms],
+  bytes: ["bytes received", (bytes) => `${grouped(bytes / 1000)} KB`], connections: ["connections", grouped],
+};
 
 export function Comparison({ differences }) {
+  const metric = (it) => METRICS[it.metric] ?? [it.metric, grouped];
   return html`<${Rows} caption="Medians before and after" rows=${differences} columns=${[
-    ["arm", false, (it) => it.arm], ["moment", false, (it) => METRICS[it.metric] ?? it.metric],
-    ["before", true, (it) => ms(it.before)], ["after", true, (it) => ms(it.after)], ["change", true, (it) => percent(it.change)],
+    ["arm", false, (it) => it.arm], ["what", false, (it) => metric(it)[0]], ["change", true, (it) => percent(it.change)],
+    ["before", true, (it) => metric(it)[1](it.before)], ["after", true, (it) => metric(it)[1](it.after)],
     ["95 % interval", true, (it) => between(it.interval)], ["verdict", false, (it) => it.verdict]]} />`;
 }
 
@@ -129,7 +135,7 @@ export function Compare({ before, after, overview }) {
   const name = (id) => overview.runs?.find((it) => it.id === id)?.name ?? "";
   return html`
     <h1>Run ${before} and run ${after}</h1>
-    <p>Before: <a href=${`#/runs/${before}`}>${name(before)}</a>. After: <a href=${`#/runs/${after}`}>${name(after)}</a>.
+    <p>Before: <a href=${`#/runs/${before}`}>${name(before)}</a>. After: <a href=${`#/runs/${after}`}>${name(after)}</a>.${" "}
       <a href=${`#/compare/${after}/${before}`}>The other way round</a></p>
     <div aria-live="polite">
       ${job ? html`<p class="small"><code>${job.command}</code></p>` : html`<p role="status">Comparing ...</p>`}

@@ -29,8 +29,8 @@ impl Conditions {
         if self.networks.is_empty() {
             return Err(UiError::bad("choose a network"));
         }
-        let words = self.networks.iter().chain(&self.protocols).chain([&self.page]);
-        match words.filter(|word| word.starts_with('-')).next() {
+        let mut words = self.networks.iter().chain(&self.protocols).chain([&self.page]);
+        match words.find(|word| word.starts_with('-')) {
             Some(option) => Err(UiError::bad(format!("`{option}` is an option"))),
             None => Ok(()),
         }

@@ -52,7 +52,7 @@ pub fn run(args: &Advise) -> Result<ExitCode, CliError> {
         false => scores.search(&adviser.space),
     };
     let tried = scores.count();
-    let best = adviser.best_of(found);
+    let best = adviser.simplified(adviser.best_of(found));
     let steps = adviser.measured_steps(&best)?;
     if cancel.load(Ordering::Relaxed) {
         return Ok(ExitCode::Interrupted);
@@ -198,18 +198,39 @@ impl<'a> Adviser<'a> {
         arms
     }
 
-    /// The best of these with all repetitions; the present one if none of them is better.
-    fn best_of(&self, found: Vec<Configuration>) -> Configuration {
+    /// The score of a configuration with all repetitions; `None` if it or the present one does not load.
+    fn measured_score(&self, configuration: &Configuration) -> Option<f64> {
         let medians = |it: &Configuration| {
             let arms = self.measured(it)?;
             arms.iter().map(|arm| Some(arm.plt()?.median())).collect::<Option<Vec<f64>>>()
         };
-        let base = self.space.base();
-        let Some(before) = medians(&base) else { return base };
-        let scored =
-            found.into_iter().filter_map(|it| Some((self.weighted(&before, &medians(&it)?), it)));
+        Some(self.weighted(&medians(&self.space.base())?, &medians(configuration)?))
+    }
+
+    /// The best of these with all repetitions; the present one if none of them is better.
+    fn best_of(&self, found: Vec<Configuration>) -> Configuration {
+        let scored = found.into_iter().filter_map(|it| Some((self.measured_score(&it)?, it)));
         let best = scored.min_by(|a, b| a.0.total_cmp(&b.0)).filter(|(score, _)| *score < 0.0);
-        best.map_or(base, |(_, it)| it)
+        best.map_or(self.space.base(), |(_, it)| it)
+    }
+
+    /// The configuration without changes that bring next to nothing: nobody should set them.
+    fn simplified(&self, mut best: Configuration) -> Configuration {
+        let mut before = Some(0.0);
+        for step in self.space.way_to(&best) {
+            let after = self.measured_score(&step.to);
+            let gain = before.zip(after).map(|(before, after)| before - after);
+            before = after;
+            if gain.is_none_or(|gain| gain > NEXT_TO_NOTHING) {
+                continue;
+            }
+            let without = self.space.without(&best, step.key);
+            let lost = self.measured_score(&without).zip(self.measured_score(&best));
+            if lost.is_some_and(|(without, with)| without - with < NEXT_TO_NOTHING) {
+                best = without;
+            }
+        }
+        best
     }
 
     /// The steps to a configuration, each measured with all repetitions against the one before.
@@ -238,6 +259,9 @@ impl<'a> Adviser<'a> {
             .collect()
     }
 }
+
+/// Logarithm of the ratio of load times below which a change is left out of the advice.
+const NEXT_TO_NOTHING: f64 = 0.004;
 
 /// The networks with their users' shares.
 fn with_shares(names: Vec<String>, shares: &[f64]) -> Result<Vec<(String, f64)>, CliError> {

@@ -155,12 +155,12 @@ pub fn refuses(arguments: &str, parts: &[&str]) {
     assert!(desk.names().is_empty(), "{:?}", desk.names());
 }
 
-/// The median load time of six independent loads, in nanoseconds.
-pub fn median_ns(desk: &Desk, page: &str, options: &str) -> f64 {
-    let loads = desk.farlink(&format!("load {page} -n 6 --json {options}")).json();
+/// The median load time of independent loads, in nanoseconds.
+pub fn median_ns(desk: &Desk, page: &str, options: &str, repetitions: usize) -> f64 {
+    let loads = desk.farlink(&format!("load {page} -n {repetitions} --json {options}")).json();
     let mut times: Vec<f64> = loads.iter().map(|load| load["plt_ms"].as_f64().unwrap()).collect();
     times.sort_by(f64::total_cmp);
-    (times[2] + times[3]) / 2.0 * 1e6
+    (times[(repetitions - 1) / 2] + times[repetitions / 2]) / 2.0 * 1e6
 }
 
 /// Parses lines of JSON.

@@ -85,6 +85,17 @@ impl OverConditions {
                 )
             }
         };
+        if best.wins == total && total > 1 {
+            let next = others.iter().find_map(|one| Some((one, above(one)?)));
+            let next = next.map_or(String::new(), |(one, by)| {
+                format!(", then {}, on average {by} behind", self.names[one.arm])
+            });
+            let name = &self.names[best.arm];
+            return Some(format!(
+                "{}: {name} is first under all {total} conditions{next}.",
+                self.what
+            ));
+        }
         let wins = self.counts(|one| one.wins);
         let ties = self.counts(|one| one.ties);
         let first = match (wins.is_empty(), ties.is_empty()) {

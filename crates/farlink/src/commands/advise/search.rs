@@ -10,7 +10,7 @@ use super::knobs::{Knob, PROTOCOL};
 const LEAST_GAIN: f64 = 0.002;
 
 /// Configurations with the best scores that are measured more closely.
-const FINALISTS: usize = 3;
+const FINALISTS: usize = 6;
 
 /// Logarithm of the ratio of load times up to which another protocol is measured more closely.
 const WITHIN_REACH: f64 = 0.1;
@@ -87,6 +87,16 @@ impl SearchSpace {
             }
         }
         way
+    }
+}
+
+impl SearchSpace {
+    /// A configuration without the change of this key.
+    pub fn without(&self, configuration: &Configuration, key: &str) -> Configuration {
+        match self.knobs.iter().position(|knob| knob.key() == key) {
+            None => Configuration { protocol: 0, ..configuration.clone() },
+            Some(knob) => configuration.with(knob, None),
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use report::traces::{Side, body_table, filmstrip, pcapng, qlogs, tcp_lines};
+use report::traces::{Side, body_table, filmstrip, pcapng, perfetto, qlogs, tcp_lines};
 use scenario::{Program, nearest};
 use testbed::tour::ObservedVisit;
 
@@ -91,10 +91,10 @@ impl Traces {
             write_packets(&visit, &place(path))?;
         }
         for (kind, path) in &self.traces {
-            for (which, text) in kind.files(&visit) {
+            for (which, contents) in kind.files(&visit, load) {
                 let path = place(path);
                 let path = which.map_or_else(|| path.clone(), |which| files::beside(&path, &which));
-                files::write_whole(&path, text.as_bytes())?;
+                files::write_whole(&path, &contents)?;
             }
         }
         let screenshot = visit.shown().and_then(|shown| shown.screenshot.as_ref());
@@ -170,13 +170,16 @@ pub enum TraceKind {
     Qlog,
     /// The digests of the bodies that arrived, as CSV.
     Bodies,
+    /// Page, critical path, connections, packets and radio, for ui.perfetto.dev.
+    Perfetto,
 }
 
 /// A file of a trace: the part before the extension, if it is one of several, and the contents.
-pub type TraceFile = (Option<String>, String);
+pub type TraceFile = (Option<String>, Vec<u8>);
 
 impl TraceKind {
-    const ALL: [TraceKind; 3] = [TraceKind::Tcp, TraceKind::Qlog, TraceKind::Bodies];
+    const ALL: [TraceKind; 4] =
+        [TraceKind::Tcp, TraceKind::Qlog, TraceKind::Bodies, TraceKind::Perfetto];
 
     /// Name of the kind.
     pub const fn name(self) -> &'static str {
@@ -184,6 +187,7 @@ impl TraceKind {
             TraceKind::Tcp => "tcp",
             TraceKind::Qlog => "qlog",
             TraceKind::Bodies => "bodies",
+            TraceKind::Perfetto => "perfetto",
         }
     }
 
@@ -192,17 +196,22 @@ impl TraceKind {
             TraceKind::Tcp => "jsonl",
             TraceKind::Qlog => "sqlog",
             TraceKind::Bodies => "csv",
+            TraceKind::Perfetto => "perfetto-trace",
         }
     }
 
-    /// The files of a visit.
-    pub fn files(self, visit: &ObservedVisit<'_>) -> Vec<TraceFile> {
+    /// The files of a load.
+    pub fn files(self, visit: &ObservedVisit<'_>, load: &Load) -> Vec<TraceFile> {
         match self {
-            TraceKind::Tcp => vec![(None, tcp_lines(visit))],
+            TraceKind::Tcp => vec![(None, tcp_lines(visit).into_bytes())],
             TraceKind::Qlog => {
-                qlogs(visit).into_iter().map(|log| (Some(log.name), log.text)).collect()
+                let logs = qlogs(visit).into_iter();
+                logs.map(|log| (Some(log.name), log.text.into_bytes())).collect()
             }
-            TraceKind::Bodies => vec![(None, body_table(visit))],
+            TraceKind::Bodies => vec![(None, body_table(visit).into_bytes())],
+            TraceKind::Perfetto => {
+                vec![(None, perfetto(visit, load.visit.critical_path.as_ref()))]
+            }
         }
     }
 
