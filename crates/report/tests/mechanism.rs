@@ -94,7 +94,7 @@ impl Told {
 
 /// The rows of one of the report's CSV files, without the column names.
 fn rows(report: &str, id: &str) -> Vec<Vec<String>> {
-    let Some((_, rest)) = report.split_once(&format!("<pre id=\"{id}\" class=\"csv\">")) else {
+    let Some((_, rest)) = report.split_once(&format!("id=\"{id}\" class=\"csv\">")) else {
         return Vec::new();
     };
     let text = rest.split_once("</pre>").unwrap().0;

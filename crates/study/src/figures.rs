@@ -184,7 +184,7 @@ fn picture(id: &str, plot: &PlotData) -> String {
     };
     format!(
         "<div id=\"figure-{id}\" class=\"charts\"></div>{remarks}\
-         <details><summary>The data, as CSV</summary><pre id=\"data-{id}\" class=\"csv\" tabindex=\"0\">{}</pre></details>",
+         <details><summary>The data, as CSV</summary><pre tabindex=\"0\" id=\"data-{id}\" class=\"csv\">{}</pre></details>",
         escaped(&plot.csv)
     )
 }

@@ -223,7 +223,7 @@ pub fn experiment(repetitions: u32) -> String {
 
 /// The lines of one of a report's CSV files, below the column names.
 pub fn report_rows<'a>(report: &'a str, id: &str) -> Vec<&'a str> {
-    let place = format!("<pre id=\"{id}\" class=\"csv\">");
+    let place = format!("id=\"{id}\" class=\"csv\">");
     let Some((_, rest)) = report.split_once(&place) else { return Vec::new() };
     rest.split("</pre>").next().unwrap().lines().skip(1).collect()
 }

@@ -38,7 +38,7 @@ fn rows<R: Serialize>(id: &str, what: &str, index: usize, rows: &[R]) -> String 
         return String::new();
     }
     format!(
-        "<details><summary>Data as CSV: {what}</summary><pre id=\"{id}-{index}\" class=\"csv\" tabindex=\"0\">{}</pre></details>",
+        "<details><summary>Data as CSV: {what}</summary><pre tabindex=\"0\" id=\"{id}-{index}\" class=\"csv\">{}</pre></details>",
         html(&csv(rows))
     )
 }

@@ -104,8 +104,7 @@ fn page_of(study: Study) -> String {
 
 /// The rows below a figure's picture.
 fn rows(page: &str, figure: &str) -> Vec<String> {
-    let from =
-        page.split(&format!("<pre id=\"data-s-{figure}\" class=\"csv\" tabindex=\"0\">")).nth(1);
+    let from = page.split(&format!("id=\"data-s-{figure}\" class=\"csv\">")).nth(1);
     let text = from.and_then(|rest| rest.split("</pre>").next()).expect("the figure's data");
     text.trim().lines().map(str::to_owned).collect()
 }
