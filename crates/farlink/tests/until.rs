@@ -100,4 +100,9 @@ fn widths_that_are_none_are_refused() {
     let refused = desk.farlink("run e.toml");
     assert_eq!(refused.code, 2, "{}", refused.err);
     assert!(refused.err.contains("until = \"5%\" beside it"), "{}", refused.err);
+    desk.put("e.toml", format!("most_repetitions = 5\n{EXPERIMENT}"));
+    let refused = desk.farlink("run e.toml");
+    assert_eq!(refused.code, 2, "{}", refused.err);
+    let expected = "at least the 20 repetitions before the first look";
+    assert!(refused.err.contains(expected), "{}", refused.err);
 }

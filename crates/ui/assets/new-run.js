@@ -65,7 +65,7 @@ export function NewRun({ choices, onStarted }) {
         </label>
         <datalist id="pages">${choices.pages.map((it) => html`<option value=${it.name}>${it.description}</option>`)}</datalist>
         <label>Or a HAR or web archive, dropped anywhere or chosen
-          <input type="file" accept=".har,.gz,.wacz,.warc,.mitm,.toml,.json" onChange=${(event) => take(event.target.files[0])} />
+          <input type="file" accept=".har,.gz,.wacz,.warc,.toml,.json" onChange=${(event) => take(event.target.files[0])} />
         </label>
         <p class="small" role="status">${dropped ? `${dropped.name}: ${dropped.summary}` : ""}</p>
       </fieldset>

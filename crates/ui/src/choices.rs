@@ -1,4 +1,4 @@
-//! What a run can be made of: named networks, named pages, protocols.
+//! Choices of a run: named networks, named pages, protocols.
 
 use axum::Json;
 use scenario::Protocol;

@@ -1,4 +1,4 @@
-//! Who may ask: requests to this machine's own name, with the token that the program printed.
+//! Guard of the page: admits requests to this machine's own name, with the token that the program printed.
 //!
 //! The token comes in the address that the program prints, and goes on in a cookie that scripts cannot read and other sites' requests do not carry
 //! (`SameSite=Strict`). The `Host` is checked, for a foreign name may be made to resolve to this machine (DNS rebinding); requests that change

@@ -14,6 +14,7 @@ mod choices;
 mod events;
 mod guard;
 mod jobs;
+mod kept;
 mod pages;
 mod runs;
 mod state;
@@ -32,7 +33,7 @@ use self::state::UiState;
 /// Most bytes of a page that is dropped on the window.
 const MOST_PAGE_BYTES: usize = 1 << 30;
 
-/// What the page works on.
+/// Store, program and secret of a page.
 pub struct Ui {
     /// The store; it may not exist yet.
     pub store: PathBuf,

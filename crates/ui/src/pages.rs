@@ -6,11 +6,11 @@ use axum::extract::{Path, State};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
+use super::kept::keep;
 use super::state::{UiError, UiState};
 
 /// Endings of files that `farlink load` reads.
-const ENDINGS: [&str; 8] =
-    [".har", ".har.gz", ".wacz", ".warc", ".warc.gz", ".mitm", ".toml", ".json"];
+const ENDINGS: [&str; 7] = [".har", ".har.gz", ".wacz", ".warc", ".warc.gz", ".toml", ".json"];
 
 /// `PUT /api/pages/NAME`: the page's path and its summary, or the reason why it is none.
 pub async fn put(
@@ -29,9 +29,9 @@ pub async fn put(
             String::from_utf8_lossy(&shown.stderr).replace(&*scratch.to_string_lossy(), &name);
         return Err(UiError::bad(told.trim()));
     }
-    let kept = std::path::absolute(state.files().await?.join(&name))?;
-    tokio::fs::copy(&scratch, &kept).await?;
     tokio::fs::remove_file(&scratch).await?;
+    let (stem, ending) = name.split_at(name.find('.').unwrap_or(name.len()));
+    let kept = std::path::absolute(keep(&body, state.files().await?, stem, ending).await?)?;
     let text = String::from_utf8_lossy(&shown.stdout);
     let summary = text.lines().next().unwrap_or_default();
     Ok(Json(json!({ "page": kept.to_string_lossy(), "name": name, "summary": summary })))

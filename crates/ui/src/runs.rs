@@ -1,14 +1,11 @@
 //! Starting runs.
 
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
-
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
-use tokio::io::AsyncWriteExt;
 
 use super::jobs::{Job, spawn};
+use super::kept::keep;
 use super::state::{UiError, UiState};
 
 /// Page, networks and protocols, as chosen on the page.
@@ -93,27 +90,10 @@ pub async fn start(
     Json(run): Json<NewRun>,
 ) -> Result<Json<Job>, UiError> {
     let text = experiment(run)?;
-    let path = keep(&text, state.files().await?).await?;
+    let path = keep(text.as_bytes(), state.files().await?, "experiment", ".toml").await?;
     let (path, store) = (path.to_string_lossy(), state.store_path().to_string_lossy());
     let arguments = ["run", &path, "--store", &store].map(str::to_owned);
     spawn(&state, arguments.to_vec()).map(Json)
-}
-
-/// Writes an experiment under the first free name of a folder.
-async fn keep(text: &str, folder: &Path) -> Result<PathBuf, UiError> {
-    for number in 1.. {
-        let path = folder.join(format!("experiment-{number}.toml"));
-        match tokio::fs::File::create_new(&path).await {
-            Ok(mut file) => {
-                file.write_all(text.as_bytes()).await?;
-                file.flush().await?;
-                return Ok(path);
-            }
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    unreachable!("there is a free number")
 }
 
 fn experiment(run: NewRun) -> Result<String, UiError> {

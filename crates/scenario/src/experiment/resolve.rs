@@ -62,12 +62,26 @@ impl Header {
             StopRule::parse(&typed, repetitions, read_most.map(|it| it as u32))
                 .ok_or_else(|| value("until", scalar, StopRule::EXPECTED))
         })?;
-        if let (Some(most), None) = (&most, until) {
-            let found = "a limit without a rule".to_owned();
-            let (key, expected) =
-                ("most_repetitions".to_owned(), "until = \"5%\" beside it".to_owned());
-            let problem = Problem::Value { key, found, expected };
-            return Err(ExperimentError::at(source, most.span(), problem));
+        if let Some(most) = &most {
+            let problem = |found: &str, expected: String| {
+                let (key, found) = ("most_repetitions".to_owned(), found.to_owned());
+                let problem = Problem::Value { key, found, expected };
+                Err(ExperimentError::at(source, most.span(), problem))
+            };
+            match until {
+                None => {
+                    return problem(
+                        "a limit without a rule",
+                        "until = \"5%\" beside it".to_owned(),
+                    );
+                }
+                Some(StopRule { fewest, most, .. }) if most < fewest => {
+                    let expected =
+                        format!("at least the {fewest} repetitions before the first look");
+                    return problem("too small a limit", expected);
+                }
+                Some(_) => {}
+            }
         }
         Ok(Header {
             name: once(source, &name, text("name"))?.unwrap_or("experiment".to_owned()),
