@@ -60,7 +60,7 @@ impl Store {
     /// Ends a run: complete, with its digest, if every journey is stored, else interrupted.
     pub fn finish_run(&mut self, run: RunId, finished_at: &str) -> Result<RunState, StoreError> {
         let planned = self.run(run)?.journeys;
-        let stored = self.stored_positions(run)?.len() as u64;
+        let stored = self.stored_count(run)?;
         let (state, digest) = match stored == planned {
             true => (RunState::Complete, Some(self.digest(run)?)),
             false => (RunState::Interrupted, None),

@@ -28,17 +28,20 @@ function Runs({ runs }) {
 // A run that was started here: to its view as soon as the store has it, or the reason why it was not.
 function Starting({ job, overview, onRefused }) {
   const known = useRef(null);
+  const began = useRef(performance.now());
   useEffect(() => {
     if (!overview.runs) return;
     known.current ??= new Set(job.known);
     const now = overview.jobs.find((it) => it.id === job.id);
-    const fresh = overview.runs.find((run) => !known.current.has(run.id) || (run.state === "running" && now?.state === "running"));
+    const fresh = overview.runs.find((run) => !known.current.has(run.id));
+    // It may be one that the store has whole, or the rest of an interrupted run; another process' run would have been refused by now.
+    const whole = /as run (\d+)/.exec(now?.messages ?? "");
+    const isUnderWay = now?.state === "running" && performance.now() - began.current > 2000;
+    const resumed = isUnderWay && overview.runs.find((run) => run.state === "running");
     if (fresh) location.hash = `#/runs/${fresh.id}`;
-    else if (now && now.state !== "running") {
-      const already = /as run (\d+)/.exec(now.messages);
-      if (already) location.hash = `#/runs/${already[1]}`;
-      else onRefused(now.messages);
-    }
+    else if (whole) location.hash = `#/runs/${whole[1]}`;
+    else if (resumed) location.hash = `#/runs/${resumed.id}`;
+    else if (now && now.state !== "running") onRefused(now.messages);
   });
   return html`<h1>Starting</h1><p role="status"><code>${job.command}</code></p>`;
 }

@@ -107,7 +107,7 @@ pub(super) fn choose(store: &Store, path: &Path, run: Option<i64>) -> Result<Run
 fn warn_if_partial(store: &Store, run: RunId) -> Result<(), CliError> {
     let row = store.run(run).map_err(stores::failed)?;
     if row.state != RunState::Complete {
-        let stored = store.stored_positions(run).map_err(stores::failed)?.len();
+        let stored = store.stored_count(run).map_err(stores::failed)?;
         anstream::eprintln!(
             "run {} is incomplete: the report covers {stored} of {} journeys",
             run.0,

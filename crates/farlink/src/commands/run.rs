@@ -95,7 +95,7 @@ pub(super) fn carry_out(
         }
         StartedRun::ToDo(id) => id,
     };
-    let stored = store.stored_positions(id).map_err(stores::failed)?.len() as u64;
+    let stored = store.stored_count(id).map_err(stores::failed)?;
     let mut plan = repeated(plan, store, id)?;
     let bar = progress_bar(plan.journey_count());
     let mut failed = 0;
@@ -187,7 +187,7 @@ fn begin(
             Ok(StartedRun::Already(known.id))
         }
         Some(known) if !again => {
-            let done = store.stored_positions(known.id).map_err(stores::failed)?.len();
+            let done = store.stored_count(known.id).map_err(stores::failed)?;
             store.resume_run(known.id, facts).map_err(stores::failed)?;
             anstream::eprintln!(
                 "resuming run {}: {done} of {} journeys stored",
