@@ -10,6 +10,5 @@ set -euo pipefail
 folder=${1:-out/corpus}
 [ $# -eq 0 ] || shift
 for tool in npm nginx openssl python3; do command -v "$tool" >/dev/null 2>&1 || die "$tool is not installed" "apt-get install npm nginx openssl python3"; done
-newest=$(ls -t target/release/farlink target/debug/farlink 2>/dev/null | head -n 1 || true)
-[ -n "$newest" ] || die "farlink is not built" "cargo build --release --locked -p farlink"
+newest=$(newest_farlink)
 exec python3 scripts/corpus/build.py "$newest" "$folder" "$@"

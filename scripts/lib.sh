@@ -24,6 +24,16 @@ need_rust() {
     "SQLite is compiled from C: install gcc or clang"
 }
 
+# The farlink that was built last, debug or release.
+newest_farlink() {
+  local built newest=
+  for built in "$root"/target/{release,debug}/farlink; do
+    [ -x "$built" ] && { [ -z "$newest" ] || [ "$built" -nt "$newest" ]; } && newest=$built
+  done
+  [ -n "$newest" ] || die "farlink is not built" "cargo build --release --bin farlink"
+  echo "$newest"
+}
+
 # Python modules of guides and checks, in an environment of their own; CI makes it.
 python_modules() {
   local modules=$root/target/guides

@@ -12,10 +12,9 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 [ $# -gt 0 ] || set -- README.md docs/index.md docs/start/*.md docs/guides/*.md
 
-newest=$(ls -t target/release/farlink target/debug/farlink 2>/dev/null | head -n 1 || true)
-[ -n "$newest" ] || die "farlink is not built" "cargo build --release"
+newest=$(newest_farlink)
 python_modules
-export PATH=$root/$(dirname "$newest"):$PATH
+export PATH=$(dirname "$newest"):$PATH
 
 # Where scripts/demo.sh, which README.md begins with, has put its results.
 mkdir -p out

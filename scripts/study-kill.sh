@@ -19,11 +19,7 @@ while [ $# -gt 0 ]; do
     *) die "unknown option $1" "see the head of scripts/study-kill.sh" ;;
   esac
 done
-if [ -z "$farlink" ]; then
-  newest=$(ls -t target/release/farlink target/debug/farlink 2>/dev/null | head -n 1 || true)
-  [ -n "$newest" ] || die "farlink is not built" "cargo build --release --locked -p farlink"
-  farlink=$(realpath "$newest")
-fi
+[ -n "$farlink" ] || farlink=$(newest_farlink)
 command -v python3 >/dev/null 2>&1 || die "python3 is not installed" "it reads the stores (module sqlite3)"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

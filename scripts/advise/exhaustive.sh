@@ -6,7 +6,7 @@
 #   scripts/advise/exhaustive.sh [REPETITIONS]      default: 10 loads of each configuration
 set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
-farlink=$(realpath "$(ls -t target/release/farlink target/debug/farlink 2>/dev/null | head -n 1)")
+farlink=$(newest_farlink)
 repetitions=${1:-10}
 pages=(bth2013 synthetic:10x10KB synthetic:40x20KB synthetic:100x5KB synthetic:20x50KB synthetic:5x200KB examples/shop.har bth2013~one-host synthetic:60x2KB synthetic:30x30KB)
 networks=(3g 4g lte geo 3g,loss=1%,queue=50pkt)

@@ -13,7 +13,7 @@ loads=${1:-30}
 network=${2:-rtt=80ms,down=4mbit,up=1mbit,queue=100pkt}
 asked=("${@:3}")
 [ ${#asked[@]} -gt 0 ] || asked=(h1 h2 h3)
-farlink=$(realpath "$(ls -t target/release/farlink target/debug/farlink 2>/dev/null | head -n 1)")
+farlink=$(newest_farlink)
 site=$(mktemp -d)
 trap 'rm -rf "$site"' EXIT
 python3 scripts/replay/site.py "$site"

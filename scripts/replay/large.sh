@@ -7,7 +7,7 @@
 set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
 megabytes=${1:-1000}
-farlink=$(realpath "$(ls -t target/release/farlink target/debug/farlink 2>/dev/null | head -n 1)")
+farlink=$(newest_farlink)
 folder=$(mktemp -d)
 trap 'kill "$(cat nginx.pid)" 2>/dev/null; cd /; rm -rf "$folder"' EXIT
 chmod 755 "$folder"

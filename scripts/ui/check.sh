@@ -6,7 +6,7 @@ skip() { [ "${CI:-}" = true ] && die "$1"; echo "skipped: $1"; exit 0; }
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
 [ -n "$chromium" ] || skip "Chromium is not installed"
 command -v npm >/dev/null 2>&1 || skip "npm is not installed"
-farlink=$(realpath "$(ls -t target/release/farlink target/debug/farlink 2>/dev/null | head -n 1)")
+farlink=$(newest_farlink)
 python_modules
 python3 -c "import playwright" 2>/dev/null || skip "Playwright is not installed (pip install -r scripts/docs/requirements.txt)"
 npm ci --prefix scripts/ui --no-audit --no-fund --silent

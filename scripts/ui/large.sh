@@ -5,7 +5,7 @@
 #   scripts/ui/large.sh [PAIRS]      default: 3 pairs of runs, one of each pair watched in headless Chromium
 set -euo pipefail
 . "$(dirname "$0")/../lib.sh"
-farlink=$(realpath "$(ls -t target/release/farlink target/debug/farlink 2>/dev/null | head -n 1)")
+farlink=$(newest_farlink)
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || die "Chromium is not installed"
 python_modules
 python3 -c "import playwright" 2>/dev/null || die "Playwright is not installed" "pip install -r scripts/docs/requirements.txt"

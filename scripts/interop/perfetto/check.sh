@@ -13,7 +13,7 @@ if ! cmp -s "$here/requirements.txt" "$stamp"; then
     missing perfetto
   cp "$here/requirements.txt" "$stamp"
 fi
-farlink=$(ls -t target/release/farlink target/debug/farlink 2>/dev/null | head -n 1)
+farlink=target/debug/farlink
 for how in "h1 --network 3g" "h2 --network erman2013-3g" "h3 --network 3g,loss=1%,queue=20pkt"; do
   # shellcheck disable=SC2086 # options
   "$farlink" load bth2013 --protocol $how -n 1 --trace "perfetto=$work/out.perfetto-trace" --json >"$work/load.json"
