@@ -43,6 +43,14 @@ TESTS = {
     "ties": ([3.0, 4.0, 4.0, 5.0, 6.0, 6.0], [1.0, 2.0, 4.0, 4.0, 5.0]),
     "many": ([5.0 + ((k * 37) % 61) / 7.0 for k in range(60)], [5.4 + ((k * 23) % 53) / 7.0 for k in range(50)]),
 }
+PAIRS = {
+    "exact": ([3.1, 4.7, 5.9, 8.2, 9.3, 7.0], [2.9, 5.6, 4.4, 5.1, 6.3, 7.7]),
+    "exact_one_side": ([10.0, 11.5, 12.25, 13.125], [1.0, 2.0, 3.0, 4.5]),
+    "exact_large": ([k * 1.01 + 0.3 + (k * 37 % 11) / 7.0 for k in range(40)], [k * 1.03 + 0.29 * (k * 23 % 13) for k in range(40)]),
+    "ties": ([3.0, 4.0, 4.0, 5.0, 6.0, 6.0], [1.0, 2.0, 5.0, 4.0, 5.0, 9.0]),
+    "zeros": ([3.0, 4.0, 4.0, 5.0, 6.5, 6.0], [3.0, 2.0, 5.0, 4.5, 5.0, 6.0]),
+    "many": ([5.0 + ((k * 37) % 61) / 7.0 for k in range(60)], [5.4 + ((k * 23) % 53) / 7.0 for k in range(60)]),
+}
 RULES = {
     "NearestRank": "inverted_cdf",
     "Weibull": "weibull",
@@ -120,6 +128,18 @@ def mann_whitney(first, second):
     return {"first": first, "second": second, "exact": exact, "u": test.statistic, "p": test.pvalue}
 
 
+def wilcoxon(first, second):
+    differences = numpy.array(first) - numpy.array(second)
+    sizes = numpy.abs(differences)
+    exact = len(first) <= EXACT_UP_TO and 0 not in differences and len(set(sizes)) == len(sizes)
+    test = stats.wilcoxon(first, second, zero_method="wilcox", correction=False, method="exact" if exact else "asymptotic")
+    kept = differences[differences != 0]
+    ranks = stats.rankdata(numpy.abs(kept))
+    larger = ranks[kept > 0].sum()
+    effect = 2 * larger / ranks.sum() - 1
+    return {"first": first, "second": second, "larger": larger, "effect": effect, "p": test.pvalue}
+
+
 def adjusted(probabilities):
     return {
         "probabilities": probabilities,
@@ -135,6 +155,7 @@ def main():
         "samples": {name: sample(values) for name, values in SAMPLES.items()},
         "lines": {name: line(*points) for name, points in LINES.items()},
         "mann_whitney": {name: mann_whitney(*samples) for name, samples in TESTS.items()},
+        "wilcoxon": {name: wilcoxon(*samples) for name, samples in PAIRS.items()},
         "adjustments": {name: adjusted(probabilities) for name, probabilities in MANY_TESTS.items()},
     }
     json.dump(reference, sys.stdout, indent=1, default=float)

@@ -38,6 +38,9 @@ pub enum ArchiveError {
     /// A WARC file.
     #[error(transparent)]
     Warc(#[from] WarcError),
+    /// A file without a byte.
+    #[error("the file is empty")]
+    Empty,
     /// A HAR file.
     #[error("neither a WACZ nor a WARC nor a HAR file: {0}")]
     Har(#[from] HarError),
@@ -82,6 +85,9 @@ pub fn parse(file: &[u8]) -> Result<Archive, ArchiveError> {
 /// # Errors
 /// If it is none of them.
 pub fn read(file: &[u8]) -> Result<Archive, ArchiveError> {
+    if file.is_empty() {
+        return Err(ArchiveError::Empty);
+    }
     match is_archive(file) {
         true => parse(file),
         false => Ok(foreign("HAR", har::read(&uncompressed(file)?)?)),

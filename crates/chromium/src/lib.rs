@@ -24,6 +24,7 @@ mod launch;
 mod middleman;
 mod net_log;
 mod pipe;
+mod print;
 mod request;
 mod tab;
 mod visit;

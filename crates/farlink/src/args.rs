@@ -3,6 +3,8 @@
 mod advise;
 mod budgets;
 mod compare;
+mod decide;
+mod loads;
 mod proxy;
 mod record;
 mod replay;
@@ -25,6 +27,8 @@ use crate::failure::CliError;
 pub use self::advise::Advise;
 pub use self::budgets::BudgetArgs;
 pub use self::compare::Compare;
+pub use self::decide::Decide;
+pub use self::loads::Loads;
 pub use self::proxy::Proxy;
 pub use self::proxy::{Pep, PepEnd};
 pub use self::record::{Archive, KeyHash, Record};
@@ -58,6 +62,8 @@ pub enum Command {
     WhatIf(Box<WhatIf>),
     /// Find the fastest configuration of a site for its users' networks, and how to set it.
     Advise(Box<Advise>),
+    /// Decide between protocols, routes and settings for a mix of networks: gains, costs, and where each is wrong.
+    Decide(Box<Decide>),
     /// Record pages of the web with Chromium, or what any client sends through a proxy.
     Record(Record),
     /// Load a recorded page over a network with Chromium, from its own servers' responses.
@@ -148,6 +154,15 @@ fn stop_rule(width: &str) -> Result<StopRule, String> {
     StopRule::parse(width, None, None).ok_or_else(expected)
 }
 
+/// A relative difference as people write it: `2%`.
+fn difference(text: &str) -> Result<f64, String> {
+    let percent: Option<f64> = text.trim().strip_suffix('%').and_then(|it| it.trim().parse().ok());
+    match percent {
+        Some(percent) if (0.1..=100.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err("expected a difference of load times from 0.1% to 100%, as 2%".to_owned()),
+    }
+}
+
 #[derive(Args)]
 pub struct Load {
     /// Page to load: a URL, which Chromium records first (`farlink record`), a HAR file (.har, .har.gz), a page file, or a
@@ -169,6 +184,10 @@ pub struct Load {
     /// Repeat until the 95 % interval of each arm's median load time is this narrow, relative to the median (20 to 2,000 loads).
     #[arg(long, value_name = "WIDTH", conflicts_with = "repetitions", value_parser = stop_rule)]
     pub until: Option<StopRule>,
+
+    /// Also say how many loads would show a difference of this size between arms, estimated from these loads: 2%.
+    #[arg(long, value_name = "DIFFERENCE", value_parser = difference)]
+    pub power: Option<f64>,
 
     /// Seed of all randomness; the same seed gives the same results.
     #[arg(long, default_value_t = 1)]
@@ -281,6 +300,10 @@ pub struct Run {
     #[arg(long)]
     pub plan: bool,
 
+    /// Also say how many loads would show a difference of this size between arms, estimated from these loads: 2%.
+    #[arg(long, value_name = "DIFFERENCE", value_parser = difference)]
+    pub power: Option<f64>,
+
     #[command(flatten)]
     pub budgets: BudgetArgs,
 
@@ -306,6 +329,18 @@ pub struct Init {
     /// Protocols, separated by commas.
     #[arg(long, value_delimiter = ',', value_name = "PROTOCOL", default_value = "h1,h2,h3")]
     pub protocol: Vec<String>,
+}
+
+/// A width on paper, in CSS pixels of 1/96 inch.
+fn column_width(text: &str) -> Result<u32, String> {
+    let units = [("mm", 96.0 / 25.4), ("in", 96.0), ("pt", 96.0 / 72.0), ("px", 1.0)];
+    let read = |(unit, pixels): &(&str, f64)| {
+        Some(text.trim().strip_suffix(unit)?.trim().parse::<f64>().ok()? * pixels)
+    };
+    match units.iter().find_map(read).map(f64::round) {
+        Some(pixels) if (189.0..=1512.0).contains(&pixels) => Ok(pixels as u32),
+        _ => Err("expected a width from 50mm to 400mm, as 89mm or 3.5in".to_owned()),
+    }
 }
 
 #[derive(Args)]
@@ -338,6 +373,14 @@ pub struct Report {
     /// recorded them.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub windows: Option<PathBuf>,
+
+    /// Write each figure as SVG and PDF into this directory, as wide as --column (with Chromium).
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub figures: Option<PathBuf>,
+
+    /// Width of figures: that of a journal's column, 50mm to 400mm, or in `in`, `pt` or `px`.
+    #[arg(long, value_name = "WIDTH", default_value = "89mm", value_parser = column_width, requires = "figures")]
+    pub column: u32,
 
     /// Write every visit as HAR 1.2 into this directory.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]

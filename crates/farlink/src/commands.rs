@@ -6,6 +6,7 @@ mod budgets;
 mod calibrate;
 mod catalogues;
 mod compare;
+mod decide;
 mod doctor;
 mod emulated_shell;
 mod files;
@@ -15,6 +16,7 @@ mod link;
 mod load;
 mod output;
 mod pep;
+mod power;
 mod proxy;
 mod record;
 mod recording;
@@ -22,6 +24,7 @@ mod reference;
 mod replay;
 mod report;
 mod run;
+mod shares;
 mod shell;
 mod stores;
 mod study;
@@ -63,6 +66,7 @@ pub fn run(cli: Cli) -> Result<process::ExitCode, CliError> {
         }
         Command::Compare(compare) => compare::run(&compare),
         Command::Advise(advise) => advise::run(&advise),
+        Command::Decide(decide) => decide::run(&decide),
         Command::WhatIf(what_if) => what_if::run(&what_if),
         Command::Record(record) => record::run(&record),
         Command::Replay(replay) => replay::run(&replay),

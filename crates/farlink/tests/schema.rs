@@ -89,4 +89,10 @@ fn mistakes_are_found() {
     }
     assert!(schema.is_valid(&read("format = 1\nnetwork = [\"3g\", \"4g\"]\npage.name = \"a\"")));
     assert!(!schema.is_valid(&read("format = 1\nnetwork = \"3g\"")), "no page");
+    let combined = "format = 1\ninclude = \"pages.toml\"\n[[linked]]\nnetwork.base = [\"3g\", \"4g\"]\n\
+                    client.device = [\"nexus7\", \"desktop\"]\n[[exclude]]\nstack.protocol = \"h1\"\n";
+    let file = read(combined);
+    assert!(schema.is_valid(&file), "{:?}", schema.validate(&file));
+    assert!(!schema.is_valid(&read(&combined.replace("stack.protocol", "stack.protocoll"))));
+    assert!(!schema.is_valid(&read(&combined.replace("\"pages.toml\"", "7"))));
 }

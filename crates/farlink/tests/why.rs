@@ -25,6 +25,16 @@ fn millis(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("a number: {value}"))
 }
 
+/// The end of a path, whose steps have no gaps.
+fn end_of_path(steps: &Value, conditions: &str) -> f64 {
+    let mut at = 0.0;
+    for step in steps.as_array().unwrap_or_else(|| panic!("{conditions}: no path")) {
+        assert_eq!(millis(&step["from_ms"]), at, "{conditions}: {step}");
+        at = millis(&step["until_ms"]);
+    }
+    at
+}
+
 #[test]
 fn causes_sum_to_the_excess_and_steps_leave_no_gap() {
     let desk = Desk::new();
@@ -38,13 +48,10 @@ fn causes_sum_to_the_excess_and_steps_leave_no_gap() {
                 |(cause, ms): (&String, &Value)| cause == "other" || millis(ms) >= 0.0;
             assert!(excess.iter().all(is_positive), "{conditions}: {excess:?}");
             assert!(millis(&excess["other"]).abs() < 1e-5, "{conditions}: {excess:?}");
-            let steps = load["critical_path"].as_array().unwrap();
-            let mut at = 0.0;
-            for step in steps {
-                assert_eq!(millis(&step["from_ms"]), at, "{conditions}: {step}");
-                at = millis(&step["until_ms"]);
-            }
-            assert_eq!(at, plt, "{conditions}");
+            assert_eq!(end_of_path(&load["critical_path"], conditions), plt, "{conditions}");
+            let render = millis(&load["model_first_render_ms"]);
+            let end = end_of_path(&load["render_path"], conditions);
+            assert!((end - render).abs() < 1e-5, "{conditions}: {end} {render}");
         }
     }
 }
@@ -94,4 +101,5 @@ fn the_critical_path_is_listed() {
     assert!(out.contains("mean load time"), "{out}");
     assert!(out.contains("* critical path"), "{out}");
     assert!(out.contains("a round trip and the server"), "{out}");
+    assert!(out.contains("to its load:") && out.contains("to its first render:"), "{out}");
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use page::Page;
 use record::{CriticalPath, PathCause, PathStep, Period, VisitRecord};
 
-use self::chain::chain;
+use self::chain::{ChainLink, chain, last_of_load, last_of_render};
 use self::spans::{Span, Spans};
 use crate::costs::Costs;
 use crate::{PageLoad, Path, ServiceCurve};
@@ -37,14 +37,10 @@ pub fn critical_path(
     floor: FloorOfVisit,
 ) -> Option<CriticalPath> {
     let plt_ns = record.plt_ns()?;
-    let links = chain(load.page, record, record.started_at_ns + plt_ns)?;
-    let costs = Costs { load, path };
-    let mut spans = Spans::new(record);
-    for (at, link) in links.iter().enumerate() {
-        let next = links.get(at + 1).map(|link| link.index);
-        spans.add_link(&costs, link, least_compute(load, link.index, next));
-    }
-    spans.take_radio(nanos(floor.radio_wait));
+    let loaded_ns = record.started_at_ns + plt_ns;
+    let last = last_of_load(load.page, record, loaded_ns)?;
+    let links = chain(load.page, record, loaded_ns, last);
+    let spans = labelled(load, path, record, &links, floor.radio_wait);
     let mut steps = Steps { spans: spans.all, busy: &record.activity.busy };
     let other = steps.reduce_to(plt_ns, nanos(floor.floor));
     let path = CriticalPath { steps: steps.finish(record.started_at_ns, plt_ns, other) };
@@ -54,6 +50,41 @@ pub fn critical_path(
         "causes sum to the excess"
     );
     Some(path)
+}
+
+/// The critical path to the first render of a visit: as painted by a browser, else when everything that blocks it has been processed. It has
+/// no floor of its own: excess is what the objects on the path did not need for themselves.
+pub fn render_path(
+    load: &PageLoad<'_>,
+    path: &Path<impl ServiceCurve>,
+    record: &VisitRecord,
+    radio_wait: Duration,
+) -> Option<CriticalPath> {
+    let render_ns = record.first_render_ns()?;
+    let rendered_ns = record.started_at_ns + render_ns;
+    let last = last_of_render(load.page, record, rendered_ns)?;
+    let links = chain(load.page, record, rendered_ns, last);
+    let spans = labelled(load, path, record, &links, radio_wait);
+    let steps = Steps { spans: spans.all, busy: &record.activity.busy };
+    Some(CriticalPath { steps: steps.finish(record.started_at_ns, render_ns, 0) })
+}
+
+/// The instants of a chain with their causes.
+fn labelled<'a>(
+    load: &PageLoad<'_>,
+    path: &Path<impl ServiceCurve>,
+    record: &'a VisitRecord,
+    links: &[ChainLink<'_>],
+    radio_wait: Duration,
+) -> Spans<'a> {
+    let costs = Costs { load, path };
+    let mut spans = Spans::new(record);
+    for (at, link) in links.iter().enumerate() {
+        let next = links.get(at + 1).map(|link| link.index);
+        spans.add_link(&costs, link, least_compute(load, link.index, next));
+    }
+    spans.take_radio(nanos(radio_wait));
+    spans
 }
 
 /// The client's least compute between the arrival of an object and the discovery of the next, or the load event.

@@ -21,7 +21,7 @@ mod path;
 mod recorded;
 
 pub use bound::{Floors, floor};
-pub use critical::{FloorOfVisit, critical_path};
+pub use critical::{FloorOfVisit, critical_path, render_path};
 pub use load::{Compute, Discovery, PageLoad};
 pub use path::{ConstantRate, ServiceCurve, Work};
 pub use path::{Origins, Path, TCP_IP_HEADER_BYTES};

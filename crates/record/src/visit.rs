@@ -90,6 +90,27 @@ impl VisitRecord {
         }
     }
 
+    /// Time from navigation start to the first render: as painted by a browser, else as estimated; `None` if nothing arrived or was
+    /// painted.
+    pub fn first_render_ns(&self) -> Option<u64> {
+        match &self.paint {
+            Some(paint) => paint.first_contentful_paint_ns,
+            None => self.estimated_render_ns(),
+        }
+    }
+
+    /// The estimate: the document has begun to arrive, and everything that blocks its first paint has been processed. The load event
+    /// waits for all of that, so the estimate never comes after it.
+    pub fn estimated_render_ns(&self) -> Option<u64> {
+        let arrived = || self.objects.iter().filter(|object| object.error.is_none());
+        let document = arrived().find(|object| object.kind == "Document")?;
+        let first_byte =
+            document.discovered_at_ns + document.phases.total_ns() - document.phases.receive_ns;
+        let blocking = arrived().filter(|object| object.blocks_render);
+        let processed = blocking.map(|object| object.done_at_ns).max().unwrap_or(0);
+        Some(processed.max(first_byte).saturating_sub(self.started_at_ns))
+    }
+
     /// Retransmitted segments, both directions; `None` unless known for every connection.
     pub fn retransmits(&self) -> Option<u64> {
         self.connections.iter().map(ConnectionRecord::retransmits).sum()

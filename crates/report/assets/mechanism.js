@@ -56,10 +56,13 @@ const farlinkMechanism = (() => {
     return value === null && before !== null ? [{ at_ms, value: before }, { at_ms, value }] : [{ at_ms, value }];
   });
 
-  return (root, fall, index, { base, width, marginLeft, marginRight, end, axisOf, time }) => {
-    const { drawn, end: over } = fall.mechanism;
+  // `inside`: names stand in the lanes, beside their neighbours, not to the left of them.
+  return (root, fall, index, { base, width, marginLeft, marginRight, end, axisOf, time, inside = false, only = Infinity }) => {
+    const { drawn: all, end: over } = fall.mechanism;
+    const drawn = all.slice(0, only);
+    const way = table(`way-${index}`);
     const windows = table(`windows-${index}`), resent = table(`resent-${index}`), stays = table(`stays-${index}`);
-    if (!drawn.length && !stays.length && !resent.length) return;
+    if (!drawn.length && !stays.length && !resent.length && !way.length) return;
     const promotions = stays.filter((stay) => stay.level === "promotion");
     const seconds = (ms) => `${d3.format(".2~f")(ms / 1000)} s`;
     const explain = (stay) => `${stay.state}, ${seconds(stay.from_ms)} to ${seconds(stay.to_ms)}\nby: ${stay.cause}\n${stay.watts} W; ${stay.joules} J by its end`;
@@ -79,10 +82,10 @@ const farlinkMechanism = (() => {
           Plot.rect(promotions, { x1: "from_ms", x2: "to_ms", fill: "var(--promotion)", fillOpacity: 0.13 }),
           marks,
           fall.plt === null ? null : Plot.ruleX([fall.plt], { stroke: "var(--ink)", strokeWidth: 1.5 }),
-          Plot.text([name], { frameAnchor: "top-left", textAnchor: "start", lineAnchor: "top", dx: 4 - marginLeft, lineHeight: 1.25, fill: "var(--ink)" }),
+          Plot.text([name], { frameAnchor: "top-left", textAnchor: "start", lineAnchor: "top", dx: inside ? 4 : 4 - marginLeft, lineHeight: 1.25, fill: "var(--ink)", ...(inside ? { stroke: "var(--paper)", strokeWidth: 3, strokeOpacity: 0.8 } : {}) }),
         ],
       });
-      plot.dataset.lane = about;
+      plot.dataset[inside ? "beside" : "lane"] = about;
       return plot;
     };
 
@@ -97,13 +100,21 @@ const farlinkMechanism = (() => {
     };
 
     const few = { grid: true, ticks: 4, nice: false };
+    if (way.length) {
+      const held = [{ at_ms: 0, bytes: 0 }, ...way, { at_ms: Math.max(end, way.at(-1).at_ms), bytes: way.at(-1).bytes }];
+      const at = { x: "at_ms", curve: "step-after", clip: true };
+      lane(inside ? "queue and link, KB" : "in queue and\non link, KB", 70, { ...few, ticks: 3, domain: [0, (1.08 * d3.max(way, (row) => row.bytes)) / 1000 || 1] }, [
+        Plot.areaY(held, { ...at, y1: 0, y2: (row) => row.bytes / 1000, fill: "var(--c-queue)", fillOpacity: 0.45 }),
+        Plot.tip(held, Plot.pointerX({ x: "at_ms", y: (row) => row.bytes / 1000, title: (row) => `${seconds(row.at_ms)}\n${d3.format(".1f")(row.bytes / 1000)} KB towards the client` })),
+      ], "Bytes in queues and on links");
+    }
     drawn.forEach(({ connection, name, host, carried }) => {
       const rows = steps(windows.filter((row) => row.connection === connection), over);
       const highest = d3.max(rows, (row) => Math.max(row.cwnd, row.in_flight)) || 1;
       const threshold = d3.max(rows, (row) => Math.min(row.ssthresh ?? 0, 2 * highest)) || 0;
       const shown = host.length > 21 ? `${host.slice(0, 20)}…` : host;
       const at = { x: "at_ms", curve: "step-after" };
-      lane(`${name}\n${shown}\n${carried}\nin segments`, 140, { ...few, domain: [0, 1.08 * Math.max(highest, threshold)] }, [
+      lane(inside ? `${name} ${shown}, segments` : `${name}\n${shown}\n${carried}\nin segments`, inside ? 100 : 140, { ...few, domain: [0, 1.08 * Math.max(highest, threshold)] }, [
         Plot.ruleX(resent.filter((one) => one.connection === connection), { x: "at_ms", stroke: "var(--bad)", strokeOpacity: 0.25 }),
         Plot.areaY(rows, { ...at, y1: 0, y2: "in_flight", fill: "var(--flight)", clip: true }),
         Plot.lineY(held(rows, "ssthresh"), { ...at, y: "value", stroke: "var(--a1)", strokeWidth: 1.8, strokeDasharray: "5 3", clip: true }),
@@ -112,7 +123,7 @@ const farlinkMechanism = (() => {
       ], `Windows of connection ${connection}`);
       again(connection);
       const inSeconds = { y: (row) => (row.value === null ? null : row.value / 1000) };
-      lane("RTO and\nSRTT, s", 62, { ...few, ticks: 2, domain: [0, (1.08 * d3.max(rows, (row) => row.rto_ms)) / 1000 || 1] }, [
+      lane(inside ? "RTO and SRTT, s" : "RTO and\nSRTT, s", 62, { ...few, ticks: 2, domain: [0, (1.08 * d3.max(rows, (row) => row.rto_ms)) / 1000 || 1] }, [
         Plot.lineY(held(rows, "srtt_ms"), { ...at, ...inSeconds, stroke: "var(--a4)", strokeWidth: 1.5 }),
         Plot.lineY(held(rows, "rto_ms"), { ...at, ...inSeconds, stroke: "var(--a3)", strokeWidth: 2 }),
       ], `Timeout and round trip of connection ${connection}`);
@@ -136,6 +147,7 @@ const farlinkMechanism = (() => {
     const causes = Object.keys(CAUSES).filter((cause) => resent.some((one) => one.cause === cause));
     const has = { windows: drawn.length > 0, causes, needless: resent.some((one) => one.needless), stays: stays.length > 0 };
     if (!document.getElementById("promotion")) document.body.append(hatching());
+    if (inside) return root.replaceChildren(html("div", "lanes", ...lanes.map(draw)));
     root.replaceChildren(legend(has), html("div", "lanes scroll", ...lanes.map(draw)));
   };
 })();

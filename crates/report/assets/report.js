@@ -8,7 +8,7 @@
   const dashes = ["none", "7 3", "2 3", "10 3 2 3"];
   const dash = (i) => dashes[Math.floor(i / 8) % dashes.length];
   const symbols = ["circle", "triangle", "square", "diamond", "star", "cross", "wye", "asterisk"];
-  const MANY = 6; // facets shown side by side; beyond that one is chosen
+  const MANY = location.hash.startsWith("#figures=") ? Infinity : 6; // facets shown side by side; beyond that one is chosen
 
   const element = (tag, properties = {}, ...children) => {
     const node = Object.assign(document.createElement(tag), properties);
@@ -49,8 +49,10 @@
     pen.font = "12px system-ui, -apple-system, \"Segoe UI\", Roboto, \"Liberation Sans\", sans-serif";
     return pen.measureText(text).width;
   };
+  // `#figures=336`: figures of this width for print, which a program reads instead of the page.
+  const column = Number(/^#figures=(\d+)$/.exec(location.hash)?.[1]) || 0;
   // Charts are drawn for the width that there is; waterfalls keep theirs and scroll.
-  const room = (most) => Math.max(280, Math.min(most, document.querySelector("main").clientWidth - 32));
+  const room = (most) => column || Math.max(280, Math.min(most, document.querySelector("main").clientWidth - 32));
 
   const wholeNumber = (n) => d3.format(",.0f")(n).replaceAll(",", "\u202f");
   const seconds = d3.format(",.2~f");
@@ -200,7 +202,8 @@
     copy.setAttribute("width", width);
     copy.setAttribute("height", height);
     copy.style.background = getComputedStyle(document.body).backgroundColor;
-    return { width, height, url: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(copy))}` };
+    const text = new XMLSerializer().serializeToString(copy);
+    return { width, height, text, url: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}` };
   };
 
   // What lies below a waterfall has its margins.
@@ -219,17 +222,23 @@
       Plot.text(rows, { ...at, textAnchor: "end", dx: -6, text: ({ object }) => size(object.bytes), title: whole, fill: "var(--soft)" }),
     ];
   };
+  const shortLabels = (fall) => {
+    const rows = fall.objects.flatMap((object, row) => (object ? [{ object, row }] : []));
+    const cut = (text) => (text.length > 22 ? `${text.slice(0, 21)}\u2026` : text);
+    return Plot.text(rows, { y: "row", frameAnchor: "left", textAnchor: "end", fontSize: 10, dx: -5, text: ({ object }) => cut(object.name), title: ({ object }) => object.url, fill: "var(--ink)" });
+  };
   const size = (bytes) => (bytes >= 1e6 ? `${d3.format(".1f")(bytes / 1e6)} MB` : bytes >= 1e3 ? `${d3.format(".0f")(bytes / 1e3)} KB` : `${bytes} B`);
 
-  const waterfall = (fall, end) => {
+  const waterfall = (fall, end, frame = WATERFALL, labels = "full") => {
     const dense = fall.objects.length > 120;
-    const rowHeight = dense ? 6 : 15;
+    const rowHeight = dense ? 6 : labels === "full" ? 15 : 11;
     const bars = fall.objects.flatMap((object, row) => {
+      if (!object) return [];
       let at = object.start;
       return data.phases.map((phase, i) => ({ row, object, phase, from: at, to: (at += object.phases[i]) })).filter((bar) => bar.to > bar.from);
     });
     const lastByte = (object) => object.start + d3.sum(object.phases);
-    const compute = fall.objects.map((object, row) => ({ row, from: lastByte(object), to: object.done })).filter((c) => c.to > c.from);
+    const compute = fall.objects.flatMap((object, row) => (object ? [{ row, from: lastByte(object), to: object.done }] : [])).filter((c) => c.to > c.from);
     const marks = [
       { at: fall.floor, text: "floor", style: floorStyle },
       { at: fall.plt, text: "load", style: { stroke: "var(--ink)", strokeWidth: 1.5 } },
@@ -237,18 +246,18 @@
     const explain = ({ object }) => [object.url, `${object.kind}, ${wholeNumber(object.bytes)} B, ${object.carrier}, status ${object.status}`, ...(object.error ? [`failed: ${object.error}`] : []),
       ...data.phases.map((phase, i) => [phase, object.phases[i]]).filter(([, span]) => span > 0).map(([phase, span]) => `${phase} ${time(span)}`)].join("\n");
     return Plot.plot({
-      ...base, ...WATERFALL, height: 64 + rowHeight * fall.objects.length, marginTop: 48, marginBottom: 44,
+      ...base, ...frame, height: 92 + rowHeight * fall.objects.length, marginTop: 48, marginBottom: 44,
       ariaLabel: `Waterfall of ${fall.title}; the table below has the same data`,
       x: { ...axisOf("time since navigation start", end), axis: "both", grid: true, domain: [0, end], labelAnchor: "center", labelArrow: "none" },
       y: { domain: d3.range(fall.objects.length), axis: null, padding: 0.25 },
       color: { domain: data.phases, range: data.phases.map((phase) => `var(--${phase})`) },
       marks: [
-        dense ? null : rowLabels(fall),
+        dense || labels === "none" ? null : labels === "full" ? rowLabels(fall) : shortLabels(fall),
         Plot.barX(bars, { x1: "from", x2: "to", y: "row", fill: "phase", title: explain }),
         Plot.ruleY(compute, { x1: "from", x2: "to", y: "row", stroke: "var(--soft)", strokeWidth: 1.5 }),
-        marks.map((mark) => [
+        marks.map((mark, i) => [
           Plot.ruleX([mark.at], { ...mark.style, insetTop: -16 }),
-          Plot.text([mark], { x: "at", text: (m) => `${m.text} ${time(m.at)}`, frameAnchor: "top", dy: -30, textAnchor: "middle", fill: "var(--ink)" }),
+          Plot.text([mark], { x: "at", text: (m) => `${m.text} ${time(m.at)}`, frameAnchor: "top", dy: marks.length - i > 1 ? -38 : -26, dx: mark.at > 0.85 * end ? 4 : 0, textAnchor: mark.at > 0.85 * end ? "end" : "middle", fill: "var(--ink)" }),
         ]),
         Plot.tip(bars, Plot.pointer({ x: "from", y: "row", title: explain, maxRadius: 30 })),
       ],
@@ -297,14 +306,81 @@
     downloads(root, name, ["condition", "arm", "p10_ms", "median_ms", "p90_ms", "floor_ms", "loads_ms"],
       data.points.map((p) => [data.conditions[p.condition].label, data.arms[p.arm], p.p10, p.median, p.p90, p.floor, p.plt.join(" ")]));
 
+  // Waterfalls beside each other on one time axis, an object in the same row of all of them, with what lay below.
+  const drawBeside = (end) => {
+    const root = document.getElementById("beside");
+    if (!root) return;
+    const falls = data.waterfalls;
+    // The n-th request for a URL is in the row of the n-th of the others.
+    const keyed = falls.map((fall) => {
+      const seen = new Map();
+      return new Map(fall.objects.map((object) => {
+        seen.set(object.url, (seen.get(object.url) ?? 0) + 1);
+        return [`${object.url} ${seen.get(object.url)}`, object];
+      }));
+    });
+    const rows = [...new Set(keyed.flatMap((objects) => [...objects.keys()]))];
+    const marginLeft = 132, gap = 12, plain = 46;
+    const each = Math.max(240, (document.querySelector("main").clientWidth - 32 - marginLeft - gap * falls.length) / falls.length - plain);
+    const columns = falls.map((fall, i) => {
+      const margins = { marginLeft: i ? plain : marginLeft, marginRight: 14 };
+      const frame = { ...margins, width: each + margins.marginLeft + margins.marginRight };
+      const objects = rows.map((row) => keyed[i].get(row) ?? null);
+      const below = element("div");
+      const column = element("div", { className: "column" }, element("p", { className: "caption", textContent: fall.title }), waterfall({ ...fall, objects }, end, frame, i ? "none" : "short"), below);
+      farlinkMechanism(below, fall, i, { base, ...frame, end, axisOf, time, inside: true, only: 1 });
+      return column;
+    });
+    const scroll = element("div", { className: "scroll beside", tabIndex: 0 }, ...columns);
+    scroll.setAttribute("role", "group");
+    scroll.setAttribute("aria-label", "Waterfalls side by side");
+    root.replaceChildren(element("h3", { textContent: "Side by side" }), phaseLegend(), scroll, element("h3", { textContent: "One by one" }));
+  };
+
   const drawWaterfalls = () => {
     const end = d3.max(data.waterfalls, (fall) => Math.max(fall.plt ?? 0, d3.max(fall.objects, (o) => o.done) ?? 0)) * 1.03;
+    drawBeside(end);
     data.waterfalls.forEach((fall, i) => {
       document.getElementById(`waterfall-${i}`).replaceChildren(phaseLegend(), element("div", { className: "scroll", tabIndex: 0 }, waterfall(fall, end)));
       downloads(document.getElementById(`waterfall-${i}`), `waterfall-${i + 1}`, ["object", "start_ms", ...data.phases.map((phase) => `${phase}_ms`), "done_ms", "bytes", "status"],
         fall.objects.map((o) => [o.url, o.start, ...o.phases, o.done, o.bytes, o.status]));
       farlinkMechanism(document.getElementById(`mechanism-${i}`), fall, i, { base, ...WATERFALL, end, axisOf, time });
     });
+  };
+
+  // A figure with its caption and legend above it, as one SVG.
+  const captioned = (svg, caption, legend) => {
+    const { width, height, text } = standalone(svg);
+    const ink = getComputedStyle(document.body).color;
+    const font = `font-family="system-ui, 'Liberation Sans', sans-serif" font-size="12" fill="${ink}"`;
+    const escaped = (words) => words.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+    const parts = [];
+    let [x, y] = [0, 4];
+    if (caption) parts.push(`<text x="0" y="${(y += 12)}" ${font} font-weight="600">${escaped(caption)}</text>`);
+    if (legend.length) y += 16;
+    legend.forEach(({ words, colour, dash, shape }) => {
+      const space = 24 + textWidth(words) + 12;
+      if (x > 0 && x + space > width) [x, y] = [0, y + 16];
+      parts.push(shape
+        ? `<path d="M${x} ${y - 4}h18" stroke="${colour}" stroke-width="2" stroke-dasharray="${dash}"/><path transform="translate(${x + 9} ${y - 4})" d="${shape}" fill="${colour}"/>`
+        : `<rect x="${x}" y="${y - 9}" width="18" height="9" fill="${colour}"/>`, `<text x="${x + 24}" y="${y}" ${font}>${escaped(words)}</text>`);
+      x += space;
+    });
+    y += 8;
+    const whole = Math.ceil(height + y);
+    return { width, height: whole, text: `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${whole}" viewBox="0 0 ${width} ${whole}"><rect width="100%" height="100%" fill="#fff"/>${parts.join("")}${text.replace("<svg", `<svg x="0" y="${y}"`)}</svg>` };
+  };
+
+  // The figures for print in place of the page.
+  const printFigures = () => {
+    const colour = (variable) => getComputedStyle(document.documentElement).getPropertyValue(variable).trim();
+    const arms = data.arms.map((words, i) => ({ words, colour: colour(`--a${i % COLOURS}`), dash: dash(i), shape: d3.symbol(d3[`symbol${symbols[i % 8][0].toUpperCase()}${symbols[i % 8].slice(1)}`], 44)() }));
+    const causes = data.load_times.parts.map((part) => ({ words: part.words, colour: colour(`--c-${part.name}`) }));
+    const figures = [["curves", "load-time", arms], ["causes", "load-time-by-cause", causes], ["boxes", "spread", []]].flatMap(([id, name, legend]) => {
+      const drawn = [...(document.getElementById(id)?.querySelectorAll("svg") ?? [])].filter((svg) => svg.clientWidth > 200);
+      return drawn.map((svg, i) => ({ name: drawn.length > 1 ? `${name}-${i + 1}` : name, ...captioned(svg, svg.parentElement.querySelector(".caption")?.textContent ?? "", legend) }));
+    });
+    document.body.replaceChildren(element("script", { type: "application/json", id: "figures", textContent: JSON.stringify(figures).replaceAll("<", "\\u003c") }));
   };
 
   // Paper has no triangles to click on.
@@ -322,5 +398,6 @@
   const causes = document.getElementById("causes");
   if (causes) drawCauses(causes);
   drawBoxes(document.getElementById("boxes"));
-  drawWaterfalls();
+  if (column) printFigures();
+  else drawWaterfalls();
 })();

@@ -6,8 +6,10 @@ use super::escape::{html, script_json};
 use super::frame::{PageFrame, frame};
 use super::heat_map::heat_map;
 use super::mechanism;
+use super::methods;
 use super::number::grouped;
 use super::pages;
+use super::pair_tests;
 use super::summary::ReportSummary;
 use super::tables;
 use super::waterfall::Waterfall;
@@ -38,6 +40,7 @@ pub fn document(summary: &ReportSummary, waterfalls: &[Waterfall]) -> String {
         what_was_run(summary),
         emulation(summary),
         notes(summary),
+        methods::section(summary),
         again(summary),
     ]
     .concat();
@@ -158,8 +161,9 @@ fn figures(summary: &ReportSummary) -> String {
          discovers objects as here, with the same CPU costs). TTFB: time to first byte. First render: \
          first contentful paint in a browser, otherwise an estimate: when all render-blocking resources have arrived. \
          ByteIndex: mean arrival time of a byte. Medians over the loads, except p90 (type 7). Received \
-         bytes include IP and TCP headers.</p></section>\n",
-        tables::cells(summary)
+         bytes include IP and TCP headers.</p>{}</section>\n",
+        tables::cells(summary),
+        pair_tests::section(summary)
     )
 }
 
@@ -213,8 +217,12 @@ fn waterfall_section(waterfalls: &[Waterfall]) -> String {
             mechanism::section(index, &waterfall.record, &waterfall.mechanism),
         )
     };
+    let beside = match waterfalls.len() {
+        0 | 1 => "",
+        _ => "<div id=\"beside\"></div>",
+    };
     format!(
-        "<section><h2>Waterfalls</h2>{}</section>\n",
+        "<section><h2>Waterfalls</h2>{beside}{}</section>\n",
         waterfalls.iter().enumerate().map(figure).collect::<String>()
     )
 }

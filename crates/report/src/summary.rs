@@ -335,15 +335,20 @@ impl Punctuality {
         self.kernels.insert(visit.kernel.clone());
     }
 
+    /// The kernels whose TCP was used: "Linux 6.18".
+    pub fn kernels(&self) -> String {
+        let kernels: Vec<&str> = self.kernels.iter().map(String::as_str).collect();
+        format!("Linux {}", kernels.join(", "))
+    }
+
     /// Name and value of each; empty if nothing was emulated.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         if self.visits == 0 {
             return Vec::new();
         }
         let late = |ns: u64| format!("{} ms", ms(ns as f64 / 1e6));
-        let kernels: Vec<&str> = self.kernels.iter().map(String::as_str).collect();
         let mut facts = vec![
-            ("emulated with the TCP of", format!("Linux {}", kernels.join(", "))),
+            ("emulated with the TCP of", self.kernels()),
             ("visits emulated", grouped(self.visits)),
             ("packets delivered", grouped(self.packets)),
             ("p99 packet lateness of a visit, at most", late(self.worst_p99_ns)),

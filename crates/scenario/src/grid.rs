@@ -1,10 +1,15 @@
 //! Grid: the product of axes, each a setting with its values.
 
+mod combinations;
+
 use std::collections::BTreeMap;
 
 use crate::experiment::{Catalogue, NameError};
 use crate::settings::{Applies, Change, SETTINGS, Setting, property, setting};
 use crate::{NetworkSpec, Scenario};
+
+pub use combinations::Combinations;
+use combinations::{Dimensions, Exclusions};
 
 /// The largest grid. A larger one is more likely a slip than a plan.
 pub const MOST_CELLS: usize = 1_000_000;
@@ -27,7 +32,10 @@ pub struct Grid {
     pub skipped: Vec<Skipped>,
 }
 
-/// Cells that no world can run, for one reason.
+/// Reason of cells that the experiment itself leaves out.
+const EXCLUDED: &str = "the experiment excludes them";
+
+/// Cells that no world can run or that the experiment excludes, for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
     /// Number of cells.
@@ -41,7 +49,9 @@ pub struct Skipped {
 /// Error of building a grid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GridError {
-    /// Index of the axis.
+    /// Index of the exclusion that is at fault, if it is one.
+    pub exclusion: Option<usize>,
+    /// Index of the axis, in the grid or in its exclusion.
     pub axis: usize,
     /// Index of its value; `None` is the axis as a whole.
     pub value: Option<usize>,
@@ -85,6 +95,8 @@ struct ParsedAxis<'a> {
     axis: &'a Axis,
     applies: Option<Applies>,
     changes: Vec<Change>,
+    /// What each value makes of a usual scenario: equal values make the same of it, however they are written.
+    outcomes: Vec<Scenario>,
 }
 
 impl ParsedAxis<'_> {
@@ -94,19 +106,31 @@ impl ParsedAxis<'_> {
 }
 
 impl Grid {
-    /// The product of `axes`, which must be in the order of [`SETTINGS`]. A setting acts only on the cells to
-    /// which it applies.
+    /// The product of `axes`, which must be in the order of [`SETTINGS`].
     pub fn of(axes: &[Axis], catalogue: &dyn Catalogue) -> Result<Grid, GridError> {
+        Grid::combined(&Combinations::all(axes), catalogue)
+    }
+
+    /// The cells of these combinations. A setting acts only on the cells to which it applies.
+    pub fn combined(
+        combinations: &Combinations,
+        catalogue: &dyn Catalogue,
+    ) -> Result<Grid, GridError> {
+        let axes = &combinations.axes;
+        let dimensions = Dimensions::of(combinations)?;
         let read = read(axes, catalogue)?;
+        dimensions.check_values(&read)?;
+        let mut exclusions = Exclusions::read(combinations, &read, catalogue)?;
         let mut acted = vec![false; axes.len()];
         let (mut cells, mut skipped) = (Vec::new(), Skips::default());
-        let count = count(axes)?;
         let mut first_impossible = None;
-        for number in 0..count {
-            let chosen = chosen(axes, number);
-            let Some(cell) = cell(&read, &chosen, &mut acted) else { continue };
+        for number in 0..dimensions.count()? {
+            let chosen = dimensions.chosen(number);
+            let is_excluded = exclusions.leave_out(&chosen);
+            let Some(cell) = cell(&read, &dimensions, &chosen, &mut acted) else { continue };
             match cell.contradiction() {
-                None => cells.push(cell),
+                None if !is_excluded => cells.push(cell),
+                None => skipped.add(EXCLUDED, || told(axes, &chosen)),
                 Some(reason) => {
                     skipped.add(reason, || told(axes, &chosen));
                     first_impossible.get_or_insert((chosen, reason));
@@ -114,13 +138,15 @@ impl Grid {
             }
         }
         idle(&read, &acted)?;
-        match first_impossible.filter(|_| cells.is_empty()) {
-            Some((chosen, reason)) => Err(impossible(&read, &chosen, reason)),
-            None => {
-                check_networks(axes, &mut cells, catalogue)?;
-                Ok(Grid { cells, skipped: skipped.0 })
-            }
+        exclusions.check_matched()?;
+        if !cells.is_empty() {
+            check_networks(axes, &mut cells, catalogue)?;
+            return Ok(Grid { cells, skipped: skipped.0 });
         }
+        Err(match first_impossible {
+            Some((chosen, reason)) => impossible(&read, &chosen, reason),
+            None => exclusions.nothing_left(),
+        })
     }
 }
 
@@ -150,7 +176,7 @@ impl Skips {
 }
 
 fn fault(axis: usize, value: Option<usize>, fault: GridFault) -> GridError {
-    GridError { axis, value, fault }
+    GridError { exclusion: None, axis, value, fault }
 }
 
 fn refused(axis: usize, value: Option<usize>, message: &str, hint: Option<&str>) -> GridError {
@@ -158,82 +184,70 @@ fn refused(axis: usize, value: Option<usize>, message: &str, hint: Option<&str>)
     fault(axis, value, GridFault::Refused(refusal))
 }
 
-fn count(axes: &[Axis]) -> Result<usize, GridError> {
-    let mut count = 1usize;
-    for (number, axis) in axes.iter().enumerate() {
-        count = count.saturating_mul(axis.values.len());
-        if axis.values.is_empty() {
-            return Err(fault(number, None, GridFault::Empty));
-        }
-        if count > MOST_CELLS {
-            return Err(fault(number, None, GridFault::TooLarge(count)));
-        }
-    }
-    Ok(count)
-}
-
-/// Reads every value of every axis and rejects duplicates.
+/// Reads every value of every axis.
 fn read<'a>(axes: &'a [Axis], catalogue: &dyn Catalogue) -> Result<Vec<ParsedAxis<'a>>, GridError> {
-    let mut probe = Scenario::new("", NetworkSpec::default());
-    // Divisible by every divisor of a downlink that occurs in practice.
-    probe.network.down_bit_per_s = Some(1 << 40);
     let mut all = Vec::with_capacity(axes.len());
     for (number, axis) in axes.iter().enumerate() {
-        let row = setting(&axis.key);
         let (mut changes, mut outcomes) = (Vec::new(), Vec::new());
         for (position, value) in axis.values.iter().enumerate() {
             let refusal = |refusal| fault(number, Some(position), GridFault::Refused(refusal));
-            let change = match row {
-                Some(row) => row.read(value, catalogue),
-                None => property(network_key(&axis.key).unwrap_or(&axis.key), value),
-            };
-            let change = change.map_err(refusal)?;
+            let (change, outcome) = read_value(&axis.key, value, catalogue).map_err(refusal)?;
             let follows = axis.key == "network.up" && value.starts_with("down/");
             if follows && axes.iter().all(|axis| axis.key != "network.down") {
                 let hint = "give `network.down`, too: a profile's own rate is not known where grids are made";
                 let message = "a part of the downlink needs the downlink's rate";
                 return Err(refused(number, Some(position), message, Some(hint)));
             }
-            let mut outcome = probe.clone();
-            change(&mut outcome);
-            if outcomes.contains(&outcome) {
-                return Err(fault(number, Some(position), GridFault::Twice));
-            }
             outcomes.push(outcome);
             changes.push(change);
         }
-        let applies = row.and_then(|row: &Setting| row.applies);
-        all.push(ParsedAxis { axis, applies, changes });
+        let applies = setting(&axis.key).and_then(|row: &Setting| row.applies);
+        all.push(ParsedAxis { axis, applies, changes, outcomes });
     }
     Ok(all)
 }
 
-/// Value index of each axis for the cell `number`: the last axis varies fastest.
-fn chosen(axes: &[Axis], mut number: usize) -> Vec<usize> {
-    let mut chosen = vec![0; axes.len()];
-    for (place, axis) in chosen.iter_mut().zip(axes).rev() {
-        *place = number % axis.values.len();
-        number /= axis.values.len();
-    }
-    chosen
+/// Reads one value of a setting: the change, and what it makes of a usual scenario.
+fn read_value(
+    key: &str,
+    value: &str,
+    catalogue: &dyn Catalogue,
+) -> Result<(Change, Scenario), NameError> {
+    let change = match setting(key) {
+        Some(row) => row.read(value, catalogue)?,
+        None => property(network_key(key).unwrap_or(key), value)?,
+    };
+    let mut outcome = Scenario::new("", NetworkSpec::default());
+    // Divisible by every divisor of a downlink that occurs in practice.
+    outcome.network.down_bit_per_s = Some(1 << 40);
+    change(&mut outcome);
+    Ok((change, outcome))
 }
 
-/// The cell with these values; `None` if it differs from another only by a setting that does not apply to it.
-fn cell(read: &[ParsedAxis<'_>], chosen: &[usize], acted: &mut [bool]) -> Option<Scenario> {
+/// The cell with these values; `None` if it differs from another only by settings that do not apply to it.
+fn cell(
+    read: &[ParsedAxis<'_>],
+    dimensions: &Dimensions,
+    chosen: &[usize],
+    acted: &mut [bool],
+) -> Option<Scenario> {
     let mut cell = Scenario::new("", NetworkSpec::default());
+    let mut acts: Vec<bool> = read.iter().map(|axis| axis.applies.is_none()).collect();
     let both = || read.iter().zip(chosen).enumerate();
     for (_, (axis, value)) in both().filter(|(_, (axis, _))| axis.applies.is_none()) {
         axis.changes[*value](&mut cell);
     }
     for (number, (axis, value)) in both().filter(|(_, (axis, _))| axis.applies.is_some()) {
-        match axis.applies(&cell) {
-            true => {
-                axis.changes[*value](&mut cell);
-                acted[number] = true;
-            }
-            false if *value > 0 => return None,
-            false => {}
+        if axis.applies(&cell) {
+            axis.changes[*value](&mut cell);
+            acts[number] = true;
         }
+    }
+    if dimensions.is_repeated(chosen, &acts) {
+        return None;
+    }
+    for (acted, acts) in acted.iter_mut().zip(acts) {
+        *acted |= acts;
     }
     Some(cell)
 }

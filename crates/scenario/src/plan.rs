@@ -274,6 +274,8 @@ pub struct MeasuredVisit {
     pub floors: Option<Floors>,
     /// Its critical path, with the excess over the floor by cause; `None` if it did not load or has no floor.
     pub critical_path: Option<CriticalPath>,
+    /// The critical path to its first render; `None` if nothing was rendered. It is not stored.
+    pub render_path: Option<CriticalPath>,
 }
 
 /// Lower bounds of the page load time.

@@ -13,8 +13,10 @@ mod correlation;
 mod crossover;
 mod mann_whitney;
 mod median;
+mod power;
 mod sample;
 mod stop_rule;
+mod wilcoxon;
 
 pub use adjustment::holm;
 pub use bootstrap::{mean_of_95th_percentiles, normal_interval, relative_interval_percent};
@@ -25,9 +27,11 @@ pub use correlation::{pearson, spearman};
 pub use crossover::{Crossing, Crossover, GridPoint, crossing, crossover};
 pub use mann_whitney::{MannWhitney, mann_whitney};
 pub use median::median_interval;
+pub use power::{POWER, pairs_for};
 pub use sample::PercentileRule;
 pub use sample::{Interval, NoInterval, Sample};
 pub use stop_rule::{median_interval_after_stopping, next_look, relative_width};
+pub use wilcoxon::{Wilcoxon, wilcoxon};
 
 /// The level of every interval here.
 pub const LEVEL: f64 = 0.95;

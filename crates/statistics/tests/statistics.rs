@@ -2,8 +2,8 @@
 //! wrote the data and their results; the file names the versions.
 
 use farlink_statistics::{
-    Interval, PercentileRule, RegressionLine, Sample, holm, mann_whitney, median_interval,
-    normal_interval, pearson, relative_interval_percent, spearman,
+    Interval, Pair, PercentileRule, RegressionLine, Sample, holm, mann_whitney, median_interval,
+    normal_interval, pearson, relative_interval_percent, spearman, wilcoxon,
 };
 use serde_json::{Map, Value};
 
@@ -116,5 +116,17 @@ fn the_mann_whitney_test() {
         agree(&name, ours.u, &theirs["u"]);
         let p = number(&theirs["p"]);
         assert!((ours.p - p).abs() <= TOLERANCE * p, "{name}: ours {:e}, theirs {p:e}", ours.p);
+    }
+}
+
+#[test]
+fn signed_rank_tests() {
+    for (name, theirs) in reference("wilcoxon") {
+        let (first, second) = (numbers(&theirs["first"]), numbers(&theirs["second"]));
+        let pairs = first.into_iter().zip(second).map(|(first, second)| Pair { first, second });
+        let ours = wilcoxon(&pairs.collect::<Vec<_>>()).unwrap();
+        agree(&name, ours.larger, &theirs["larger"]);
+        agree(&name, ours.effect, &theirs["effect"]);
+        agree(&name, ours.p, &theirs["p"]);
     }
 }

@@ -27,7 +27,7 @@ impl EarlyMetrics {
     pub fn of(visit: &VisitRecord) -> Option<EarlyMetrics> {
         let arrived: Vec<&ObjectRecord> =
             visit.objects.iter().filter(|object| object.error.is_none()).collect();
-        let document = arrived.iter().find(|object| object.kind == "Document")?;
+        let first_render = Duration::from_nanos(visit.estimated_render_ns()?);
         let start = visit.started_at_ns;
         let arrival = |object: &ObjectRecord| {
             u128::from((object.discovered_at_ns + object.phases.total_ns()).saturating_sub(start))
@@ -37,31 +37,16 @@ impl EarlyMetrics {
             let sum: u128 = arrived.iter().map(|object| weight(object) * arrival(object)).sum();
             span(sum / total.max(1))
         };
-        let blocking = arrived.iter().filter(|object| object.blocks_render);
-        let rendered = blocking.map(|object| object.done_at_ns).max();
-        let rendered = rendered.unwrap_or(0).max(first_byte_ns(document));
         Some(EarlyMetrics {
             byte_index: mean(&|object| u128::from(object.body_bytes)),
             object_index: mean(&|_| 1),
-            first_render: span(u128::from(rendered.saturating_sub(start))),
+            first_render,
         })
-    }
-}
-
-/// The first render since navigation start: as painted by a browser, else as estimated.
-pub fn first_render_ns(visit: &VisitRecord) -> Option<u64> {
-    match &visit.paint {
-        Some(paint) => paint.first_contentful_paint_ns,
-        None => u64::try_from(EarlyMetrics::of(visit)?.first_render.as_nanos()).ok(),
     }
 }
 
 fn span(nanos: u128) -> Duration {
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
-}
-
-fn first_byte_ns(object: &ObjectRecord) -> u64 {
-    object.discovered_at_ns + object.phases.total_ns() - object.phases.receive_ns
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! HAR 1.2 of a visit (<http://www.softwareishard.com/blog/har-12-spec/>).
 //!
+//! What HAR 1.2 has no fields for is named as in waterfall-tools' extended schema, which is WebPageTest's.
+//!
 //! Data unknown for a simulated visit are the specification's "does not apply": header lists are empty (their sizes
 //! are given), `content.size` is the encoded size. Our own fields begin with `_`, as the specification requires.
 //! Dates are a fixed start of the plan plus virtual time, so that the same visit gives the same file.
@@ -8,7 +10,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use page::{After, Object, Page};
-use record::{ObjectRecord, Phases, VisitOutcome, VisitRecord};
+use record::{ObjectRecord, Paint, Phases, VisitOutcome, VisitRecord};
 use scenario::{Scenario, VERSION};
 
 use crate::{Store, StoreError, VisitKey};
@@ -20,7 +22,7 @@ mod tests;
 
 use format::{
     CallFrame, Creator, Entry, HarCache, HarContent, HarPage, HarPair, HarRequest, Initiator, Log,
-    PageTimings, Response, Stack, Timings,
+    MeasuredPage, PageTimings, Response, Stack, Timings,
 };
 
 pub use format::Har;
@@ -90,6 +92,21 @@ fn har_page(visit: &HarVisit<'_>) -> HarPage {
             VisitOutcome::Loaded { .. } => None,
             VisitOutcome::Failed { reason } => Some(reason.clone()),
         },
+        measured: measured(record),
+    }
+}
+
+fn measured(record: &VisitRecord) -> MeasuredPage {
+    let painted = |of: fn(&Paint) -> Option<u64>| record.paint.as_ref().and_then(of).map(ms);
+    MeasuredPage {
+        ttfb: record.ttfb_ns.map(ms),
+        render: record.first_render_ns().map(ms),
+        first_contentful_paint: painted(|paint| paint.first_contentful_paint_ns),
+        largest_contentful_paint: painted(|paint| paint.largest_contentful_paint_ns),
+        speed_index: painted(|paint| paint.speed_index_ns),
+        load_time: record.plt_ns().map(ms),
+        bytes_in: record.wire_bytes_down,
+        bytes_out: record.wire_bytes_up,
     }
 }
 
@@ -117,6 +134,9 @@ fn entry(visit: &HarVisit<'_>, object: &ObjectRecord, behind_ns: u64) -> Entry {
         initiator: initiator(visit, object),
         delays_load: described(visit, object).map(|object| object.blocks_load),
         from_cache: is_cached.then_some("memory"),
+        render_blocking: if object.blocks_render { "blocking" } else { "non_blocking" },
+        bytes_in: object.response_header_bytes + object.body_bytes,
+        is_secure: object.url.starts_with("https:"),
     }
 }
 

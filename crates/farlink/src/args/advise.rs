@@ -1,10 +1,8 @@
 //! Options of `farlink advise`.
 
-use std::num::NonZeroUsize;
-
 use clap::{Args, ValueHint};
 
-use super::{How, repetitions};
+use super::{How, Loads};
 
 #[derive(Args)]
 pub struct Advise {
@@ -19,13 +17,8 @@ pub struct Advise {
     #[arg(long, value_delimiter = ',', value_name = "SHARE", allow_negative_numbers = true)]
     pub share: Vec<f64>,
 
-    /// Number of loads of each step of the advice; the search takes a fifth of them.
-    #[arg(short = 'n', long, default_value_t = 10, value_name = "REPS", allow_negative_numbers = true, value_parser = repetitions)]
-    pub repetitions: u32,
-
-    /// Seed of all randomness; loads with the same seed are paired.
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
+    #[command(flatten)]
+    pub loads: Loads,
 
     /// Try every configuration instead of searching.
     #[arg(long)]
@@ -34,8 +27,4 @@ pub struct Advise {
     /// Print JSON, one object, instead of tables.
     #[arg(long)]
     pub json: bool,
-
-    /// Number of concurrent loads (default: one per core).
-    #[arg(long, short = 'j', value_name = "N")]
-    pub jobs: Option<NonZeroUsize>,
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use scenario::MeasuredVisit;
-use store::early::{EarlyMetrics, first_render_ns};
+use store::early::EarlyMetrics;
 use units::parse::{duration, ratio, size_bytes};
 
 use crate::show::units::{bytes, span_f64};
@@ -73,7 +73,7 @@ pub const FAILED: &str = "failed";
 pub const METRICS: [Metric; 14] = [
     time("plt", |v| Some(v.record.plt_ns()? as f64)),
     time("ttfb", |v| Some(v.record.ttfb_ns? as f64)),
-    time("render", |v| Some(first_render_ns(&v.record)? as f64)),
+    time("render", |v| Some(v.record.first_render_ns()? as f64)),
     time("byteindex", |v| Some(EarlyMetrics::of(&v.record)?.byte_index.as_nanos() as f64)),
     painted("fcp", |v| Some(v.record.paint?.first_contentful_paint_ns? as f64)),
     painted("lcp", |v| Some(v.record.paint?.largest_contentful_paint_ns? as f64)),

@@ -16,6 +16,7 @@ use self::knobs::{PROTOCOL, PROTOCOLS};
 use self::search::{Configuration, ConfigurationStep, Scores, SearchSpace};
 use super::compare::difference::Difference;
 use super::load::{PageLoads, plan};
+use super::shares::with_shares;
 use super::{interrupt, output, refused, workers};
 use crate::args::{Advise, How};
 use crate::budget::metric;
@@ -32,8 +33,8 @@ pub fn run(args: &Advise) -> Result<ExitCode, CliError> {
     let cancel = interrupt::flag()?;
     let adviser = Adviser::new(args, how, &worlds, &cancel)?;
     let repetitions = match args.exhaustive {
-        true => args.repetitions,
-        false => args.repetitions.div_ceil(5),
+        true => args.loads.repetitions,
+        false => args.loads.repetitions.div_ceil(5),
     };
     let Some(before) = adviser.medians(&adviser.space.base(), repetitions) else {
         if cancel.load(Ordering::Relaxed) {
@@ -62,8 +63,9 @@ pub fn run(args: &Advise) -> Result<ExitCode, CliError> {
     let searched = SearchEffort {
         tried,
         everything,
-        loads: (tried * repetitions as usize + measured * args.repetitions as usize) * networks,
-        all_loads: everything * args.repetitions as usize * networks,
+        loads: (tried * repetitions as usize + measured * args.loads.repetitions as usize)
+            * networks,
+        all_loads: everything * args.loads.repetitions as usize * networks,
     };
     match args.json {
         true => output::line(as_json(&adviser, &steps, &searched))?,
@@ -122,7 +124,7 @@ impl<'a> Adviser<'a> {
         let adviser =
             Adviser { args, how, worlds, cancel, networks, space, measured: RefCell::default() };
         for (network, _) in &adviser.networks {
-            let plan = adviser.plan(&adviser.space.base(), network, args.repetitions)?;
+            let plan = adviser.plan(&adviser.space.base(), network, args.loads.repetitions)?;
             if plan.cells()[0].world != World::Sim {
                 return Err(CliError::bad_input("--world emu: advice comes from simulations"));
             }
@@ -147,7 +149,7 @@ impl<'a> Adviser<'a> {
                 knob.turn(knob.values[*value], &mut page, &mut how);
             }
         }
-        let loads = PageLoads { page: &page, how: &how, repetitions, seed: self.args.seed };
+        let loads = PageLoads { page: &page, how: &how, repetitions, seed: self.args.loads.seed };
         let plan = plan(&loads, self.worlds)?;
         match plan.skipped().first() {
             Some(skipped) => Err(CliError::bad_input(skipped.sentence())),
@@ -163,7 +165,7 @@ impl<'a> Adviser<'a> {
             }
             let plan = self.plan(configuration, network, repetitions).ok()?;
             self.worlds.prepare(&plan.cells()[0]).ok()?;
-            let workers = workers(self.args.jobs, &plan);
+            let workers = workers(self.args.loads.jobs, &plan);
             let results = store::batch::collect(&plan, self.worlds, workers, self.cancel);
             let arm = Arm::of_cell(&plan.cells()[0], 0, &results).into_iter().next()?;
             // One that loses objects or loads would win with another page.
@@ -193,7 +195,7 @@ impl<'a> Adviser<'a> {
         if let Some(known) = self.measured.borrow().get(configuration) {
             return known.clone();
         }
-        let arms = self.arms(configuration, self.args.repetitions);
+        let arms = self.arms(configuration, self.args.loads.repetitions);
         self.measured.borrow_mut().insert(configuration.clone(), arms.clone());
         arms
     }
@@ -255,39 +257,13 @@ impl<'a> Adviser<'a> {
     fn differences(&self, before: &[Arm], after: &[Arm]) -> Option<Vec<Difference>> {
         let pairs = before.iter().zip(after);
         pairs
-            .map(|(one, other)| Difference::of(one, other, metric("plt")?, self.args.seed))
+            .map(|(one, other)| Difference::of(one, other, metric("plt")?, self.args.loads.seed))
             .collect()
     }
 }
 
 /// Logarithm of the ratio of load times below which a change is left out of the advice.
 const NEXT_TO_NOTHING: f64 = 0.004;
-
-/// The networks with their users' shares.
-fn with_shares(names: Vec<String>, shares: &[f64]) -> Result<Vec<(String, f64)>, CliError> {
-    let expected = |problem: &str| {
-        CliError::bad_input(format!("--share: {problem}")).hint(format!(
-            "give {} above 0, in the networks' order: --share 60,40",
-            counted(names.len(), "number")
-        ))
-    };
-    if !shares.is_empty() && shares.len() != names.len() {
-        return Err(expected(&format!(
-            "{} for {}",
-            counted(shares.len(), "share"),
-            counted(names.len(), "network")
-        )));
-    }
-    if shares.iter().any(|share| !share.is_finite() || *share <= 0.0) {
-        return Err(expected("a share that is not above 0"));
-    }
-    let shares = match shares {
-        [] => vec![1.0; names.len()],
-        shares => shares.to_vec(),
-    };
-    let total: f64 = shares.iter().sum();
-    Ok(names.into_iter().zip(shares.into_iter().map(|share| share / total)).collect())
-}
 
 /// A step of the advice.
 struct AdviceStep {

@@ -20,7 +20,7 @@ use super::budgets::Budgets;
 use super::report::not_made;
 use super::until::{self, LoadTimes};
 use super::watched::ObservedJourneys;
-use super::{files, har_text, interrupt, output, refused, stores, workers};
+use super::{files, har_text, interrupt, output, power, refused, stores, workers};
 use crate::args::{How, Load};
 use crate::failure::{CliError, ExitCode};
 use crate::show::arms::{self, Arm};
@@ -87,6 +87,10 @@ pub fn run(load: &Load) -> Result<ExitCode, CliError> {
         }
         if let Some(outcome) = until {
             output::line(wrapped(&format!("\n{outcome}")))?;
+        }
+        if let Some(difference) = load.power {
+            let sentence = power::sentence(&arms, difference, load.seed);
+            output::line(wrapped(&format!("\n{sentence}")))?;
         }
         if let Some(sentence) = sensitivity::guesses_note(load, &plan, &worlds, &arms, &cancel)? {
             output::line(wrapped(&format!("\nnote: {sentence}")))?;
@@ -220,7 +224,7 @@ fn recorded_network(load: &PageLoads<'_>, axes: &mut Vec<Axis>) -> Result<(), Cl
 
 /// The error of a grid, attributed to the option that it comes from.
 fn refusal(axes: &[Axis], error: GridError) -> CliError {
-    let GridError { axis, value, fault } = error;
+    let GridError { axis, value, fault, .. } = error;
     let Axis { key, values } = &axes[axis];
     let option = setting(key).and_then(|setting| setting.option);
     let named = |message: &str| match (option, value) {

@@ -1,5 +1,7 @@
 //! `farlink report`: a run as an HTML page to open, print and send; and a run's answer in the terminal.
 
+mod figures;
+
 use std::path::Path;
 
 use report::ReportError;
@@ -30,6 +32,9 @@ pub fn run(args: &Report) -> Result<ExitCode, CliError> {
     let observe = |scenario: &_, seed| watched.observe(scenario, seed);
     let html = report::html(&store, run, &visits, &observe).map_err(not_made)?;
     files::write_whole(&args.output, html.as_bytes())?;
+    if let Some(folder) = &args.figures {
+        figures::write(&html, folder, args.column)?;
+    }
     if let Some(path) = &args.csv {
         let mut csv = Vec::new();
         store::csv_export::write_visits(&store, run, &mut csv).map_err(CliError::machine)?;
@@ -204,6 +209,7 @@ pub fn results(
                 record,
                 floors: visit.floors,
                 critical_path: store.critical_path(visit.key)?,
+                render_path: None,
             });
         }
         let journey = JourneyPlan {

@@ -15,9 +15,10 @@ use store::{RunFacts, RunId, RunState, Store};
 use testbed::worlds::Worlds;
 
 use super::budgets::Budgets;
-use super::{interrupt, output, shell, stores, until, workers};
+use super::{interrupt, output, power, shell, stores, until, workers};
 use crate::args::Run;
 use crate::failure::{CliError, ExitCode};
+use crate::show::terminal::wrapped;
 
 pub fn run(run: &Run) -> Result<ExitCode, CliError> {
     let source = read(run)?;
@@ -39,10 +40,16 @@ pub fn run(run: &Run) -> Result<ExitCode, CliError> {
         RunOutcome::Complete => {
             super::report::print_answer(&store, carried.id, &carried.plan)?;
             let completed = tell_complete(run, &store, &carried)?;
-            if budgets.is_empty() {
+            if budgets.is_empty() && run.power.is_none() {
                 return Ok(completed);
             }
             let arms = super::report::arms_of(&store, carried.id, &carried.plan)?;
+            if let Some(difference) = run.power {
+                output::line(wrapped(&power::sentence(&arms, difference, plan.seed())))?;
+            }
+            if budgets.is_empty() {
+                return Ok(completed);
+            }
             let judged = budgets.judge(&arms, plan.name(), false)?;
             Ok(if completed == ExitCode::Success { judged } else { completed })
         }
@@ -87,7 +94,7 @@ pub(super) fn carry_out(
     how: RunOptions<'_>,
 ) -> Result<CompletedRun, CliError> {
     let workers = workers(how.jobs, plan);
-    let id = match begin(how.again, store, plan, &facts(Some(source.text()), workers))? {
+    let id = match begin(how.again, store, plan, &facts(Some(&source.flat()), workers))? {
         StartedRun::Already(id) => {
             let plan = repeated(plan, store, id)?;
             let stored = plan.journey_count();
@@ -146,7 +153,10 @@ fn read(run: &Run) -> Result<Source, CliError> {
             CliError::bad_input(message).hint(format!("load it: farlink load {}", path.display()))
         );
     }
-    let mut source = Source::new(path.display().to_string(), text);
+    let source = Source::new(path.display().to_string(), text);
+    let mut source = source
+        .with_includes(&|path| std::fs::read_to_string(path))
+        .map_err(|error| experiment_failure(&error))?;
     for assignment in &run.set {
         source.set(assignment).map_err(|error| experiment_failure(&error))?;
     }

@@ -16,7 +16,7 @@ use self::changes::{Change, WhatIfChange};
 use super::compare::difference::Difference;
 use super::load::{PageLoads, plan};
 use super::{interrupt, output, refused, workers};
-use crate::args::{How, WhatIf};
+use crate::args::{How, Loads, WhatIf};
 use crate::budget::metric;
 use crate::failure::{CliError, ExitCode};
 use crate::show::arms::Arm;
@@ -46,20 +46,22 @@ pub fn run(args: &WhatIf) -> Result<ExitCode, CliError> {
             Err(problem) => inapplicable.push((change, problem)),
         }
     }
-    let loads = args.repetitions as usize * (asked.len() + 1);
+    let loads = args.loads.repetitions as usize * (asked.len() + 1);
     anstream::eprintln!(
         "simulating {} for {}",
         counted(loads, "load"),
         counted(asked.len(), "change")
     );
     let load = |plan: &Plan| {
-        let results = store::batch::collect(plan, &worlds, workers(args.jobs, plan), &cancel);
+        let results = store::batch::collect(plan, &worlds, workers(args.loads.jobs, plan), &cancel);
         Arm::of_cell(&plan.cells()[0], 0, &results).into_iter().next()
     };
     let before = load(&base);
     let answers: Vec<Answer> = asked
         .into_iter()
-        .filter_map(|(change, plan)| Answer::of(change, before.as_ref()?, &load(&plan)?, args.seed))
+        .filter_map(|(change, plan)| {
+            Answer::of(change, before.as_ref()?, &load(&plan)?, args.loads.seed)
+        })
         .collect();
     if cancel.load(Ordering::Relaxed) {
         return Ok(ExitCode::Interrupted);
@@ -90,7 +92,7 @@ fn single(how: &How) -> Result<How, CliError> {
 }
 
 fn plan_of(args: &WhatIf, page: &str, how: &How, worlds: &Worlds) -> Result<Plan, CliError> {
-    let WhatIf { repetitions, seed, .. } = *args;
+    let Loads { repetitions, seed, .. } = args.loads;
     let plan = plan(&PageLoads { page, how, repetitions, seed }, worlds)?;
     match plan.skipped().first() {
         Some(skipped) => Err(CliError::bad_input(skipped.sentence())),

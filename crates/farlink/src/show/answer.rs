@@ -45,7 +45,7 @@ fn times(load: &Load) -> Option<Times> {
     let record = &load.visit.record;
     Some(Times {
         load_ns: record.plt_ns()? as f64,
-        render_ns: store::early::first_render_ns(record).map(|ns| ns as f64),
+        render_ns: record.first_render_ns().map(|ns| ns as f64),
         floor_ns: load.visit.floors.map(|floors| floors.graph_ns as f64),
     })
 }

@@ -7,7 +7,7 @@ use record::{EmulationRecord, VisitOutcome};
 use scenario::settings::{SETTINGS, Setting, SettingRole};
 use scenario::{JourneyPlan, JourneyResult, MeasuredVisit, Plan, Scenario, View};
 use statistics::Sample;
-use store::early::{EarlyMetrics, first_render_ns};
+use store::early::EarlyMetrics;
 
 use super::table::Table;
 use super::units::{bytes, span_f64};
@@ -341,7 +341,7 @@ struct MomentColumn {
 
 /// Estimates, for loads that paint nothing.
 const MODELLED: [MomentColumn; 2] = [
-    MomentColumn { column: "render*", of: |v| Some(first_render_ns(&v.record)? as f64) },
+    MomentColumn { column: "render*", of: |v| Some(v.record.first_render_ns()? as f64) },
     MomentColumn {
         column: "ByteIndex*",
         of: |v| Some(EarlyMetrics::of(&v.record)?.byte_index.as_nanos() as f64),

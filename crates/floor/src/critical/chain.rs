@@ -1,4 +1,4 @@
-//! The chain of objects that made a page load time, from navigation start to the load event.
+//! The chain of objects that made a page load time or a first render, from navigation start on.
 
 use std::collections::BTreeMap;
 
@@ -22,25 +22,41 @@ pub(super) struct ChainLink<'a> {
     pub(super) computed_ns: u64,
 }
 
-/// The chain that ends with the load event at `loaded_ns`; `None` if the visit has no object that the event waits for.
-pub(super) fn chain<'a>(
-    page: &Page,
-    record: &'a VisitRecord,
-    loaded_ns: u64,
-) -> Option<Vec<ChainLink<'a>>> {
-    let known: BTreeMap<usize, &ObjectRecord> = record
-        .objects
-        .iter()
-        .map(|object| (object.object as usize, object))
-        .filter(|(index, _)| *index < page.objects.len())
-        .collect();
+/// The object that a load event at `loaded_ns` waited for: the last of those that it waits for.
+pub(super) fn last_of_load(page: &Page, record: &VisitRecord, loaded_ns: u64) -> Option<usize> {
+    let known = known(page, record);
     let blocking =
         known.iter().filter(|(index, _)| **index == 0 || page.objects[**index].blocks_load);
     let in_time = blocking.filter(|(_, object)| object.done_at_ns <= loaded_ns);
-    let (index, _) = in_time.max_by_key(|(_, object)| object.done_at_ns)?;
+    in_time.max_by_key(|(_, object)| object.done_at_ns).map(|(index, _)| *index)
+}
+
+/// The object that a first render at `rendered_ns` waited for: the last of those that block it, or the document, which had begun.
+pub(super) fn last_of_render(page: &Page, record: &VisitRecord, rendered_ns: u64) -> Option<usize> {
+    let known = known(page, record);
+    let blocking =
+        known.iter().filter(|(_, object)| object.blocks_render && object.done_at_ns <= rendered_ns);
+    let last = blocking.max_by_key(|(_, object)| object.done_at_ns).map(|(index, _)| *index);
+    last.or_else(|| known.contains_key(&0).then_some(0))
+}
+
+/// The visit's objects that the page has, by their index.
+fn known<'a>(page: &Page, record: &'a VisitRecord) -> BTreeMap<usize, &'a ObjectRecord> {
+    let all = record.objects.iter().map(|object| (object.object as usize, object));
+    all.filter(|(index, _)| *index < page.objects.len()).collect()
+}
+
+/// The chain that ends with the object `last` and the client's work until `until_ns`.
+pub(super) fn chain<'a>(
+    page: &Page,
+    record: &'a VisitRecord,
+    until_ns: u64,
+    last: usize,
+) -> Vec<ChainLink<'a>> {
+    let known = known(page, record);
     let mut links = Vec::new();
     let (mut index, mut arrived, mut bytes, mut computed) =
-        (*index, u64::MAX, page.objects[*index].body_bytes, loaded_ns);
+        (last, u64::MAX, page.objects[last].body_bytes, until_ns);
     loop {
         let object = known[&index];
         let ended = object.discovered_at_ns + object.phases.total_ns();
@@ -63,7 +79,7 @@ pub(super) fn chain<'a>(
         first.wanted_ns = record.started_at_ns;
     }
     links.reverse();
-    Some(links)
+    links
 }
 
 /// The object whose arrival revealed another, and when it had arrived. A real browser does not say: there it is the one whose

@@ -10,7 +10,7 @@ use record::{
     VisitOutcome, VisitRecord,
 };
 
-use super::{FloorOfVisit, critical_path};
+use super::{FloorOfVisit, critical_path, render_path};
 use crate::tests::{after, ms, object, page};
 use crate::{Floors, Origins, PageLoad, Path};
 
@@ -154,4 +154,28 @@ fn a_visit_that_beat_its_floor_says_so() {
     let (path, floor) = path_of(&page, &visit(objects, 300, NetworkActivity::default()));
     assert_eq!(path.total_excess_ns(), 300 * MS as i64 - floor.as_nanos() as i64);
     assert!(path.excess_ns(PathCause::Other) < 0);
+}
+
+#[test]
+fn a_first_render_waits_for_what_blocks_it() {
+    let page = two_objects();
+    let document = record(0, 0, [0, 200, 0, 100, 120], 440);
+    let mut image = record(1, 440, [0, 0, 0, 100, 120], 660);
+    image.blocks_render = true;
+    let mut first = document.clone();
+    first.kind = "Document".to_owned();
+    let visit = visit(vec![first, image], 700, NetworkActivity::default());
+    let network = Network::parse("rtt=100ms,down=10mbit,up=5mbit").expect("valid");
+    let (no_work, none) = (vec![ms(0); 2], BTreeSet::new());
+    let load = PageLoad { page: &page, object_work: &no_work, from_cache: &none, at_proxy: &none };
+    let path = Path::over(&network, Origins::Equal);
+    let steps = render_path(&load, &path, &visit, Duration::ZERO).expect("it rendered").steps;
+    let last = steps.last().expect("it has steps");
+    assert_eq!((last.until_ns, last.object), (660 * MS, 1), "the image, not the load event");
+    // Without anything that blocks it, the document's first byte is enough.
+    let mut alone = visit.clone();
+    alone.objects.truncate(1);
+    let steps = render_path(&load, &path, &alone, Duration::ZERO).expect("it rendered").steps;
+    let last = steps.last().expect("it has steps");
+    assert_eq!((last.until_ns, last.object), (300 * MS, 0));
 }

@@ -24,9 +24,10 @@ pub fn section(index: usize, record: &VisitRecord, mechanism: &Mechanism) -> Str
         facts.into_iter().flatten().map(|fact| format!(" {}", html(&fact))).collect();
     format!(
         "<div class=\"mechanism\"><p class=\"small\"><b>Transport:</b>{facts}</p>\
-         <div id=\"mechanism-{index}\" class=\"charts\"></div>{}{}{}{}</div>",
+         <div id=\"mechanism-{index}\" class=\"charts\"></div>{}{}{}{}{}</div>",
         connections(record, mechanism),
         rows("windows", "windows", index, &mechanism.windows),
+        rows("way", "bytes on the way", index, &mechanism.on_the_way),
         rows("resent", "retransmissions", index, &mechanism.resent),
         rows("stays", "the radio's states", index, &mechanism.stays),
     )

@@ -4,32 +4,26 @@
 //! Times are nanoseconds since the journey's beginning. The messages are the few of `perfetto_trace.proto` that a trace of slices and counters
 //! needs, with its field numbers.
 
-use std::collections::BTreeMap;
-use std::net::IpAddr;
-
 use prost::Message;
 use record::{CriticalPath, ObjectRecord, VisitRecord};
 use tcp::Trigger;
 use testbed::tour::{ObservedVisit, Packets};
-use units::Time;
 use world::report::Endpoint;
-use world::sim::{CaptureContent, CapturedPacket, InterfaceDirection};
+use world::sim::CapturedPacket;
 
 use crate::mechanism::radio_spans;
+use crate::on_the_way::OnTheWay;
 
-/// IP and UDP headers of a datagram.
-const UDP_HEADERS: u64 = 28;
-
-/// The trace of a visit; `path` is its critical path, if it has one.
-pub fn perfetto(visit: &ObservedVisit<'_>, path: Option<&CriticalPath>) -> Vec<u8> {
+/// The trace of a visit; `paths` are its critical paths by the names of their tracks.
+pub fn perfetto(visit: &ObservedVisit<'_>, paths: &[(&str, &CriticalPath)]) -> Vec<u8> {
     let mut trace = TraceBuilder::default();
     let scenario = visit.scenario();
     let name =
         format!("{} over {}, {}", scenario.page.spec, scenario.network, scenario.stack.protocol);
     let root = trace.process(&name);
     page(&mut trace, root, visit.record);
-    if let Some(path) = path {
-        critical_path(&mut trace, root, visit.record, path);
+    for (name, path) in paths {
+        critical_path(&mut trace, root, visit.record, name, path);
     }
     objects(&mut trace, root, visit.record);
     connections(&mut trace, root, visit);
@@ -63,14 +57,15 @@ fn page(trace: &mut TraceBuilder, root: TrackId, record: &VisitRecord) {
     }
 }
 
-/// The waits that made the load time, one after the other.
+/// The waits that made the load time or the first render, one after the other.
 fn critical_path(
     trace: &mut TraceBuilder,
     root: TrackId,
     record: &VisitRecord,
+    name: &str,
     path: &CriticalPath,
 ) {
-    let track = trace.track(root, "critical path");
+    let track = trace.track(root, name);
     for step in &path.steps {
         let url = record.objects.iter().find(|it| it.object == step.object).map(|it| &it.url);
         let from = record.started_at_ns + step.from_ns;
@@ -174,58 +169,25 @@ fn sender(
     }
 }
 
-/// Bytes that have left a sender and will reach the receiver: those in queues and on links. Packets that do not arrive are instants.
+/// Bytes in queues and on links. Packets that do not arrive are instants.
 fn on_the_way(
     trace: &mut TraceBuilder,
     root: TrackId,
     visit: &ObservedVisit<'_>,
     packets: &[CapturedPacket],
 ) {
-    let arrivals: BTreeMap<u64, Time> = packets
-        .iter()
-        .filter(|it| it.crossing == InterfaceDirection::Reached)
-        .map(|it| (it.serial, it.at))
-        .collect();
     let group = trace.track(root, "packets");
     for (name, is_down) in [("down", true), ("up", false)] {
         let track = trace.track(group, name);
         let counter = trace.counter(group, &format!("{name}, on the way"), "bytes");
-        let of_visit = packets.iter().filter(|it| {
-            it.crossing == InterfaceDirection::Left
-                && visit.includes(it.at)
-                && is_between(it, visit.client(), is_down)
-        });
-        let mut changes: Vec<(Time, i64)> = Vec::new();
-        for packet in of_visit {
-            let bytes = bytes(packet) as i64;
-            match arrivals.get(&packet.serial) {
-                Some(arrival) => changes.extend([(packet.at, bytes), (*arrival, -bytes)]),
-                None => {
-                    trace.instant(track, "lost", packet.at.as_nanos());
-                    trace.note("bytes", Note::Integer(bytes));
-                }
-            }
+        let OnTheWay { held, lost } = OnTheWay::of(visit, packets, is_down);
+        for (at, bytes) in lost {
+            trace.instant(track, "lost", at.as_nanos());
+            trace.note("bytes", Note::Integer(bytes as i64));
         }
-        changes.sort_by_key(|(at, _)| *at);
-        let mut held = 0;
-        for at_once in changes.chunk_by(|one, next| one.0 == next.0) {
-            held += at_once.iter().map(|(_, bytes)| bytes).sum::<i64>();
-            trace.value(counter, at_once[0].0.as_nanos(), held as f64);
+        for (at, bytes) in held {
+            trace.value(counter, at.as_nanos(), bytes as f64);
         }
-    }
-}
-
-fn is_between(packet: &CapturedPacket, client: IpAddr, is_down: bool) -> bool {
-    match is_down {
-        true => packet.to.ip() == client,
-        false => packet.from.ip() == client,
-    }
-}
-
-fn bytes(packet: &CapturedPacket) -> u64 {
-    match &packet.content {
-        CaptureContent::Tcp(segment) => segment.wire_bytes().into(),
-        CaptureContent::Udp(datagram) => datagram.len() as u64 + UDP_HEADERS,
     }
 }
 

@@ -84,6 +84,14 @@ pub enum Problem {
         /// The largest allowed number.
         most: usize,
     },
+    /// A file that cannot be included.
+    #[error("cannot include `{file}`: {why}")]
+    Include {
+        /// The file as named.
+        file: String,
+        /// The reason.
+        why: String,
+    },
     /// An override that cannot be applied.
     #[error("`--set {text}` cannot be applied: {why}")]
     Override {
@@ -153,6 +161,7 @@ impl std::error::Error for ExperimentError {}
 
 impl SourceLocation {
     fn of(source: &Source, span: Range<usize>) -> SourceLocation {
+        let (source, span) = source.file_of(span);
         let text = source.text();
         let start = floor_boundary(text, span.start);
         let end = floor_boundary(text, span.end.max(start));

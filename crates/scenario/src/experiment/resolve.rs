@@ -7,10 +7,9 @@ use std::str::FromStr;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::tree::Scalar;
-use super::tree::{Leaf, Tree, leaves, take};
+use super::tree::{COMBINING_TABLES, Document, Leaf, Scalar, Tree, leaves, take, take_list};
 use super::{Catalogue, ExperimentError, NameError, Problem, Source};
-use crate::grid::{self, Axis, Grid, GridError, GridFault, MOST_CELLS};
+use crate::grid::{self, Axis, Combinations, Grid, GridError, GridFault, MOST_CELLS};
 use crate::plan::{Order, Plan, StopRule};
 use crate::settings::SETTINGS;
 use crate::{ChoiceError, nearest};
@@ -21,16 +20,15 @@ pub const FORMAT: i64 = 1;
 /// The largest number of repetitions.
 pub(super) const MOST_REPETITIONS: i64 = 1_000_000;
 
-/// Top-level keys that are not settings.
+/// Top-level keys with one value for the whole experiment.
 pub(super) const OWN: [&str; 7] =
     ["format", "name", "seed", "repetitions", "until", "most_repetitions", "order"];
 
 /// Resolves `source` to its plan.
 pub fn resolve(source: &Source, catalogue: &dyn Catalogue) -> Result<Plan, ExperimentError> {
-    check_format(source)?;
-    let mut tree: Tree = toml::from_str(source.text()).map_err(|error| untyped(source, &error))?;
-    let header = Header::take(source, &mut tree)?;
-    let Grid { cells, skipped } = cells(source, &tree, &OWN, catalogue)?;
+    let mut document = read(source)?;
+    let header = Header::take(source, &mut document.settings)?;
+    let Grid { cells, skipped } = combined(source, &document, &own_keys(), catalogue)?;
     let repetitions = header.repetitions.unwrap_or(10);
     let plan = Plan::new(header.name, header.seed, repetitions, header.order, cells);
     let plan = plan.without(skipped);
@@ -38,6 +36,30 @@ pub fn resolve(source: &Source, catalogue: &dyn Catalogue) -> Result<Plan, Exper
         None => plan,
         Some(rule) => plan.until(rule),
     })
+}
+
+/// Top-level keys that are not settings.
+pub(super) fn own_keys() -> Vec<&'static str> {
+    OWN.into_iter().chain(["include"]).chain(COMBINING_TABLES).collect()
+}
+
+/// Reads a file and those that it includes.
+fn read(source: &Source) -> Result<Document, ExperimentError> {
+    let mut whole: Option<Document> = None;
+    for (begin, file) in source.files() {
+        check_format(&file)?;
+        let mut document: Document =
+            toml::from_str(file.text()).map_err(|error| untyped(&file, &error))?;
+        for name in take_list(&mut document.settings, "include") {
+            once(&file, &Some(name), text("include"))?;
+        }
+        let document = document.shifted(begin);
+        match &mut whole {
+            None => whole = Some(document),
+            Some(whole) => whole.include(document),
+        }
+    }
+    Ok(whole.unwrap_or_default())
 }
 
 /// Keys that hold for the whole experiment.
@@ -111,15 +133,79 @@ pub fn cells(
     own: &[&str],
     catalogue: &dyn Catalogue,
 ) -> Result<Grid, ExperimentError> {
-    let mut leaves = leaves(tree);
-    if let Some(unknown) = leaves.iter().find(|leaf| !grid::is_key(&leaf.key)) {
-        return Err(ExperimentError::at(
-            source,
-            unknown.key_span.clone(),
-            unknown_leaf(unknown, own),
-        ));
+    let document = Document { settings: tree.clone(), ..Document::default() };
+    combined(source, &document, own, catalogue)
+}
+
+/// The grid of a document, from which the file's `own` keys have been taken.
+fn combined(
+    source: &Source,
+    document: &Document,
+    own: &[&str],
+    catalogue: &dyn Catalogue,
+) -> Result<Grid, ExperimentError> {
+    let mut all: Vec<(Leaf, Option<usize>)> =
+        leaves(&document.settings).into_iter().map(|leaf| (leaf, None)).collect();
+    for (number, linked) in document.linked.iter().enumerate() {
+        let axes = leaves(linked.get_ref());
+        if axes.len() < 2 {
+            let message = "two axes or more vary together; this has fewer".to_owned();
+            let refusal = NameError { message, hint: None };
+            let problem = Problem::Refused { key: "linked".to_owned(), refusal };
+            return Err(ExperimentError::at(source, linked.span(), problem));
+        }
+        all.extend(axes.into_iter().map(|leaf| (leaf, Some(number))));
     }
-    leaves.sort_by_key(|leaf| grid::position(&leaf.key));
+    all.sort_by_key(|(leaf, _)| grid::position(&leaf.key));
+    let excluded: Vec<Vec<Leaf>> =
+        document.exclude.iter().map(|table| leaves(table.get_ref())).collect();
+    let leaves: Vec<&Leaf> = all.iter().map(|(leaf, _)| leaf).collect();
+    check_keys(source, &leaves, excluded.iter().flatten(), own)?;
+    let linked = |number| {
+        let is_there = |(at, (_, linked)): (usize, &(Leaf, Option<usize>))| {
+            (*linked == Some(number)).then_some(at)
+        };
+        all.iter().enumerate().filter_map(is_there).collect()
+    };
+    let combinations = Combinations {
+        axes: leaves.iter().map(|leaf| axis(leaf)).collect(),
+        linked: (0..document.linked.len()).map(linked).collect(),
+        excluded: excluded.iter().map(|table| table.iter().map(axis).collect()).collect(),
+    };
+    Grid::combined(&combinations, catalogue).map_err(|error| match error.exclusion {
+        // An empty table has no key to point at.
+        Some(number) if excluded[number].is_empty() => {
+            let refusal = NameError {
+                message: "it names no value, which would exclude all".to_owned(),
+                hint: None,
+            };
+            let problem = Problem::Refused { key: "exclude".to_owned(), refusal };
+            ExperimentError::at(source, document.exclude[number].span(), problem)
+        }
+        Some(number) => placed(source, &excluded[number][error.axis], error),
+        None => placed(source, leaves[error.axis], error),
+    })
+}
+
+/// Checks that all keys are settings, none is there twice, and the mandatory ones are there.
+fn check_keys<'a>(
+    source: &Source,
+    leaves: &[&'a Leaf],
+    excluded: impl Iterator<Item = &'a Leaf>,
+    own: &[&str],
+) -> Result<(), ExperimentError> {
+    let mut named = leaves.iter().copied().chain(excluded);
+    if let Some(unknown) = named.find(|leaf| !grid::is_key(&leaf.key)) {
+        let problem = unknown_leaf(unknown, own);
+        return Err(ExperimentError::at(source, unknown.key_span.clone(), problem));
+    }
+    let mut pairs = leaves.iter().zip(leaves.iter().skip(1));
+    if let Some((_, again)) = pairs.find(|(one, other)| one.key == other.key) {
+        let message = "it is given twice: linked to other axes and by itself, or in two links";
+        let refusal = NameError { message: message.to_owned(), hint: None };
+        let problem = Problem::Refused { key: again.key.clone(), refusal };
+        return Err(ExperimentError::at(source, again.key_span.clone(), problem));
+    }
     let is_there = |prefix: &str| leaves.iter().any(|leaf| leaf.key.starts_with(prefix));
     if !is_there("page.name") {
         let example = "write [page] with name = \"synthetic:100x10KB\"";
@@ -129,17 +215,16 @@ pub fn cells(
         let example = "write [network] with base = \"3g\", or with rtt, down and up";
         return Err(missing(source, "network", example));
     }
-    let axis = |leaf: &Leaf| Axis {
-        key: leaf.key.clone(),
-        values: leaf.values.iter().map(|value| value.get_ref().typed()).collect(),
-    };
-    let axes: Vec<Axis> = leaves.iter().map(axis).collect();
-    Grid::of(&axes, catalogue).map_err(|error| placed(source, &leaves, error))
+    Ok(())
+}
+
+fn axis(leaf: &Leaf) -> Axis {
+    let values = leaf.values.iter().map(|value| value.get_ref().typed()).collect();
+    Axis { key: leaf.key.clone(), values }
 }
 
 /// Locates a grid's error at its key or value in the source.
-fn placed(source: &Source, leaves: &[Leaf], error: GridError) -> ExperimentError {
-    let leaf = &leaves[error.axis];
+fn placed(source: &Source, leaf: &Leaf, error: GridError) -> ExperimentError {
     let span = match error.value {
         Some(value) => leaf.values[value].span(),
         None => leaf.span.clone(),

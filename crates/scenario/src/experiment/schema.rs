@@ -29,16 +29,39 @@ pub fn schema() -> Value {
     table["additionalProperties"] = json!({ "$ref": "#/$defs/open" });
     let text = properties.remove("network").unwrap_or_default();
     properties.insert("network".to_owned(), json!({ "anyOf": [table, text] }));
-    let properties: Map<String, Value> = properties
+    let mut properties: Map<String, Value> = properties
         .into_iter()
         .map(|(key, value)| (key.trim_end_matches('.').to_owned(), value))
         .collect();
     let scalar = json!({ "type": ["string", "number", "boolean"] });
+    let settings = combined_settings(&properties);
+    for (key, description) in [
+        (
+            "exclude",
+            "Combinations to leave out: those with one of these values of each setting named",
+        ),
+        ("linked", "Settings that vary together: first values with first values, and so on"),
+    ] {
+        let list = json!({ "type": "array", "items": settings, "description": description });
+        properties.insert(key.to_owned(), list);
+    }
+    let file = json!({ "type": "string", "minLength": 1 });
+    let files = json!({
+        "anyOf": [file, { "type": "array", "items": file }],
+        "description": "Files with further keys, relative to this file; a key here counts before theirs",
+    });
+    properties.insert("include".to_owned(), files);
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "farlink experiment",
         "type": "object",
-        "required": ["format", "network", "page"],
+        "required": ["format"],
+        // An included file or linked axes may have them.
+        "anyOf": [
+            { "required": ["network", "page"] },
+            { "required": ["include"] },
+            { "required": ["linked"] },
+        ],
         "properties": properties,
         "additionalProperties": false,
         "$defs": {
@@ -49,6 +72,20 @@ pub fn schema() -> Value {
             ] },
         },
     })
+}
+
+/// A table of settings as in `exclude` and `linked`: those of a file, none of them mandatory.
+fn combined_settings(properties: &Map<String, Value>) -> Value {
+    let mut settings = properties.clone();
+    for key in OWN {
+        settings.remove(key);
+    }
+    for table in settings.values_mut() {
+        if let Some(table) = table.as_object_mut() {
+            table.remove("required");
+        }
+    }
+    json!({ "type": "object", "properties": settings, "additionalProperties": false, "minProperties": 1 })
 }
 
 /// The keys of a group's table, which stands beside a setting of the same name until the end.

@@ -298,3 +298,127 @@ fn an_uplink_follows_the_axis_of_the_downlink() {
     );
     assert_eq!(error.unwrap_err().line(), 6);
 }
+
+/// Cells of a plan in short: network, protocol, device.
+fn cells(plan: &Plan) -> Vec<String> {
+    let short = |cell: &std::sync::Arc<crate::Scenario>| {
+        format!("{} {} {}", cell.network, cell.stack.protocol, cell.client.device)
+    };
+    plan.cells().iter().map(short).collect()
+}
+
+#[test]
+fn linked_axes_vary_together() {
+    let text = "format = 1\n[page]\nname = \"small\"\n[stack]\nprotocol = [\"h1\", \"h2\"]\n\
+                [[linked]]\nnetwork.base = [\"3g\", \"cable\"]\nclient.device = [\"zero\", \"desktop\"]\n";
+    let plan = read(text).unwrap();
+    assert_eq!(cells(&plan), ["3g h1 zero", "3g h2 zero", "cable h1 desktop", "cable h2 desktop"]);
+    // The same value may occur twice, as long as the others differ.
+    let again = text.replace("\"zero\", \"desktop\"", "\"zero\", \"zero\"");
+    assert_eq!(cells(&read(&again).unwrap()).len(), 4);
+    let same = again.replace("\"3g\", \"cable\"", "\"3g\", \"3g\"");
+    assert!(complaint(&same).0.contains("holds the same value twice"), "{}", complaint(&same).0);
+    let (message, hint) = complaint(&text.replace("\"zero\", \"desktop\"", "\"zero\""));
+    assert!(
+        message.starts_with("e.toml:8:17: `client.device`: it has one value, and `network.base`, "),
+        "{message}"
+    );
+    assert!(hint.unwrap().contains("equally many"));
+    let (message, _) = complaint(&text.replace("client.device", "stack.protocol"));
+    assert!(message.contains("`stack.protocol`: it is given twice"), "{message}");
+    let (message, _) = complaint(&text.replace("client.device", "client.devise"));
+    assert!(message.starts_with("e.toml:8:8: unknown key `devise`"), "{message}");
+    let one = text.split("client.device").next().unwrap();
+    assert!(
+        complaint(one).0.contains("e.toml:6:1: `linked`: two axes or more"),
+        "{}",
+        complaint(one).0
+    );
+}
+
+#[test]
+fn a_linked_setting_that_acts_on_some_cells_repeats_none() {
+    let text = "format = 1\n[page]\nname = \"small\"\n[network]\nbase = \"3g\"\n\
+                [[linked]]\nstack.protocol = [\"h2\", \"h2\", \"h3-deployed\"]\ntransport.quic = [\"iw=10\", \"iw=20\", \"iw=20\"]\n";
+    // The first two are written differently and are the same in effect: QUIC's window does not act on HTTP/2.
+    let plan = read(text).unwrap();
+    assert_eq!(plan.cells().len(), 3, "{:?}", cells(&plan));
+}
+
+#[test]
+fn combinations_are_excluded() {
+    let text = format!(
+        "{SWEEP}\n[[exclude]]\nstack.protocol = \"h2\"\nnetwork.rtt = [\"20ms\", \"600ms\"]\n\
+         [[exclude]]\npage.name = \"large\"\nnetwork.rtt = \"100ms\"\n"
+    );
+    let plan = read(&text).unwrap();
+    // Of 12: h2 on two networks of two pages, and both protocols on one network of one page.
+    assert_eq!(plan.cells().len(), 12 - 4 - 2);
+    let [skipped] = plan.skipped() else { panic!("{:?}", plan.skipped()) };
+    assert_eq!(skipped.cells, 6);
+    assert!(skipped.sentence().contains("the experiment excludes them"), "{}", skipped.sentence());
+    let (message, hint) = complaint(&text.replace("\"600ms\"]\n[", "\"700ms\"]\n["));
+    assert!(message.contains("`network.rtt`: `700ms` is not a value of this axis"), "{message}");
+    assert_eq!(hint.as_deref(), Some("its values: 20ms, 100ms, 0.6s"));
+    let (message, hint) = complaint(&text.replace("page.name = \"large\"", "client.cpu = 4"));
+    assert!(message.contains("`client.cpu`: the grid has no such axis"), "{message}");
+    assert!(hint.unwrap().contains("page.name, "));
+    let (message, _) =
+        complaint(&format!("{SWEEP}\n[[exclude]]\nstack.protocol = [\"h1\", \"h2\"]"));
+    assert!(message.contains("every combination of the grid is excluded"), "{message}");
+    let (message, _) = complaint(&format!("{SWEEP}\n[[exclude]]\n"));
+    assert!(message.contains("`exclude`: it names no value"), "{message}");
+    let (message, _) = complaint(&format!("{SWEEP}\n[[exclude]]\nstack.protocoll = \"h1\""));
+    assert!(message.contains("unknown key `protocoll`"), "{message}");
+}
+
+/// A source with other files beside it.
+fn with_files(text: &str, files: &[(&str, &str)]) -> Result<Source, ExperimentError> {
+    Source::new("dir/e.toml", text).with_includes(&|path| {
+        let name = path.to_str().expect("names are text");
+        let file = files.iter().find(|(known, _)| *known == name);
+        file.map(|(_, text)| (*text).to_owned()).ok_or(std::io::ErrorKind::NotFound.into())
+    })
+}
+
+#[test]
+fn files_are_included_and_a_file_counts_before_what_it_includes() {
+    let base = "format = 1\nrepetitions = 5\ninclude = \"deeper.toml\"\n[page]\nname = \"small\"\n\
+                [network]\nbase = \"3g\"\nrtt = [\"20ms\", \"100ms\"]\n[[exclude]]\nnetwork.rtt = \"20ms\"\nstack.protocol = \"h2\"\n";
+    let deeper = "format = 1\nseed = 9\nrepetitions = 6\n[network]\nloss = \"1%\"\n";
+    let text = "format = 1\ninclude = [\"base.toml\"]\n[network]\nbase = \"cable\"\n[stack]\nprotocol = [\"h1\", \"h2\"]\n";
+    let files = [("dir/base.toml", base), ("dir/deeper.toml", deeper)];
+    let source = with_files(text, &files).unwrap();
+    let plan = resolve(&source, &Names).unwrap();
+    assert_eq!((plan.seed(), plan.repetitions(), plan.cells().len()), (9, 5, 3));
+    assert!(
+        cells(&plan)
+            .iter()
+            .all(|cell| cell.starts_with("cable,rtt=") && cell.contains("loss=0.01")),
+        "{:?}",
+        cells(&plan)
+    );
+    // One text says the same.
+    let flat = Source::new("flat.toml", source.flat());
+    assert!(!flat.text().contains("include"), "{}", flat.text());
+    assert_eq!(resolve(&flat, &Names).unwrap(), plan);
+    // An error is shown in the file that has it.
+    let wrong = base.replace("\"100ms\"", "\"100\"");
+    let source = with_files(text, &[("dir/base.toml", &wrong), files[1]]).unwrap();
+    let message = resolve(&source, &Names).unwrap_err().to_string();
+    assert!(
+        message.starts_with("dir/base.toml:8:16: `network.rtt`: `100` has no unit"),
+        "{message}"
+    );
+    let message = with_files(text, &files[..1]).unwrap_err().to_string();
+    assert!(message.starts_with("dir/base.toml:3:11: cannot include `deeper.toml`: "), "{message}");
+    let circle = [files[0], ("dir/deeper.toml", "format = 1\ninclude = \"base.toml\"")];
+    let message = with_files(text, &circle).unwrap_err().to_string();
+    assert!(message.contains("cannot include `base.toml`: it includes itself"), "{message}");
+    let source =
+        with_files("format = 1\ninclude = 7\npage.name = \"small\"\nnetwork.base = \"3g\"", &[])
+            .unwrap();
+    assert!(
+        resolve(&source, &Names).unwrap_err().to_string().contains("`include` is the number 7")
+    );
+}

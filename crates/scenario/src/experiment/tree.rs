@@ -10,6 +10,106 @@ use toml::Spanned;
 /// A table.
 pub type Tree = BTreeMap<Spanned<String>, Spanned<Node>>;
 
+/// Top-level keys that hold tables of settings, which say how axes are combined.
+pub(super) const COMBINING_TABLES: [&str; 2] = ["exclude", "linked"];
+
+/// A whole file: settings, and how they are combined.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Document {
+    /// Keys of the experiment and its settings.
+    pub settings: Tree,
+    /// Combinations that are left out.
+    pub exclude: Vec<Spanned<Tree>>,
+    /// Axes that vary together.
+    pub linked: Vec<Spanned<Tree>>,
+}
+
+impl Document {
+    /// Adds what another file has and this one has not; combinations of both count.
+    pub fn include(&mut self, other: Document) {
+        add_missing(&mut self.settings, other.settings);
+        self.exclude.extend(other.exclude);
+        self.linked.extend(other.linked);
+    }
+
+    /// The same document with all its places `by` bytes further.
+    #[must_use]
+    pub fn shifted(self, by: usize) -> Document {
+        let tables = |tables: Vec<Spanned<Tree>>| {
+            tables.into_iter().map(|table| moved(table, by, |tree| shifted(tree, by))).collect()
+        };
+        Document {
+            settings: shifted(self.settings, by),
+            exclude: tables(self.exclude),
+            linked: tables(self.linked),
+        }
+    }
+}
+
+fn add_missing(tree: &mut Tree, other: Tree) {
+    for (key, node) in other {
+        match tree.get_mut(key.get_ref().as_str()) {
+            None => {
+                tree.insert(key, node);
+            }
+            Some(there) => {
+                if let (Node::Table(there), Node::Table(node)) =
+                    (there.get_mut(), node.into_inner())
+                {
+                    add_missing(there, node);
+                }
+            }
+        }
+    }
+}
+
+fn shifted(tree: Tree, by: usize) -> Tree {
+    let node = |node| match node {
+        Node::Table(inner) => Node::Table(shifted(inner, by)),
+        Node::Axis(OneOrMany::Many(values)) => Node::Axis(OneOrMany::Many(
+            values.into_iter().map(|value| moved(value, by, |scalar| scalar)).collect(),
+        )),
+        one => one,
+    };
+    tree.into_iter().map(|(key, it)| (moved(key, by, |key| key), moved(it, by, node))).collect()
+}
+
+/// A value `by` bytes further, changed by `change`.
+fn moved<T>(value: Spanned<T>, by: usize, change: impl Fn(T) -> T) -> Spanned<T> {
+    let Range { start, end } = value.span();
+    Spanned::new(start + by..end + by, change(value.into_inner()))
+}
+
+impl<'de> Deserialize<'de> for Document {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Document, D::Error> {
+        deserializer.deserialize_map(DocumentVisitor)
+    }
+}
+
+struct DocumentVisitor;
+
+impl<'de> Visitor<'de> for DocumentVisitor {
+    type Value = Document;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an experiment")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document, A::Error> {
+        let mut document = Document::default();
+        while let Some(key) = map.next_key::<Spanned<String>>()? {
+            match key.get_ref().as_str() {
+                "exclude" => document.exclude = map.next_value()?,
+                "linked" => document.linked = map.next_value()?,
+                _ => {
+                    document.settings.insert(key, map.next_value()?);
+                }
+            }
+        }
+        Ok(document)
+    }
+}
+
 /// Value of a key.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
@@ -64,6 +164,17 @@ pub fn take(tree: &mut Tree, key: &str) -> Option<Spanned<Scalar>> {
         Node::Axis(OneOrMany::One(scalar)) => Some(Spanned::new(span, scalar)),
         _ => None,
     }
+}
+
+/// Takes a key that holds one value or several out of `tree`.
+pub fn take_list(tree: &mut Tree, key: &str) -> Vec<Spanned<Scalar>> {
+    let is_axis = |node: &Spanned<Node>| matches!(node.get_ref(), Node::Axis(_));
+    if !tree.get(key).is_some_and(is_axis) {
+        return Vec::new();
+    }
+    let mut taken = Tree::new();
+    taken.extend(tree.remove_entry(key));
+    leaves(&taken).pop().map_or_else(Vec::new, |leaf| leaf.values)
 }
 
 impl<'de> Deserialize<'de> for Node {

@@ -74,6 +74,31 @@ pub(super) struct HarPage {
     pub view: String,
     #[serde(rename = "_failure", skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    #[serde(flatten)]
+    pub measured: MeasuredPage,
+}
+
+/// What HAR 1.2 has no fields for, by the names of WebPageTest and waterfall-tools. Times are milliseconds from navigation start.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct MeasuredPage {
+    #[serde(rename = "_TTFB", skip_serializing_if = "Option::is_none")]
+    pub ttfb: Option<f64>,
+    /// First render: painted, or as the loader estimates it.
+    #[serde(rename = "_render", skip_serializing_if = "Option::is_none")]
+    pub render: Option<f64>,
+    #[serde(rename = "_firstContentfulPaint", skip_serializing_if = "Option::is_none")]
+    pub first_contentful_paint: Option<f64>,
+    #[serde(rename = "_LargestContentfulPaint", skip_serializing_if = "Option::is_none")]
+    pub largest_contentful_paint: Option<f64>,
+    #[serde(rename = "_SpeedIndex", skip_serializing_if = "Option::is_none")]
+    pub speed_index: Option<f64>,
+    #[serde(rename = "_loadTime", skip_serializing_if = "Option::is_none")]
+    pub load_time: Option<f64>,
+    /// Bytes that the client received and sent, with headers of IP and above.
+    #[serde(rename = "_bytesIn")]
+    pub bytes_in: u64,
+    #[serde(rename = "_bytesOut")]
+    pub bytes_out: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -106,6 +131,14 @@ pub(super) struct Entry {
     pub delays_load: Option<bool>,
     #[serde(rename = "_fromCache", skip_serializing_if = "Option::is_none")]
     pub from_cache: Option<&'static str>,
+    /// `blocking` or `non_blocking`, as Chromium reports it.
+    #[serde(rename = "_renderBlocking")]
+    pub render_blocking: &'static str,
+    /// Bytes of the response, before TLS.
+    #[serde(rename = "_bytesIn")]
+    pub bytes_in: u64,
+    #[serde(rename = "_is_secure")]
+    pub is_secure: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]

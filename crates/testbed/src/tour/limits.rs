@@ -45,6 +45,13 @@ enum Finder {
     Pep,
 }
 
+/// Limits of a visit, and its critical paths.
+struct Limits {
+    floors: Floors,
+    critical_path: Option<CriticalPath>,
+    render_path: Option<CriticalPath>,
+}
+
 /// A page with the journey's own think and compute times.
 struct Limited {
     page: Page,
@@ -109,13 +116,16 @@ impl PolicyLimits {
     /// from its cache cost no network, and the load event did not wait for objects that never came.
     pub(crate) fn measure(&self, mut record: VisitRecord) -> MeasuredVisit {
         let limits = self.limits(&record);
-        let (floors, critical_path) =
-            limits.map_or((None, None), |(floors, path)| (Some(floors), path));
         record.forget_activity();
-        MeasuredVisit { record, floors, critical_path }
+        match limits {
+            None => MeasuredVisit { record, floors: None, critical_path: None, render_path: None },
+            Some(Limits { floors, critical_path, render_path }) => {
+                MeasuredVisit { record, floors: Some(floors), critical_path, render_path }
+            }
+        }
     }
 
-    fn limits(&self, record: &VisitRecord) -> Option<(Floors, Option<CriticalPath>)> {
+    fn limits(&self, record: &VisitRecord) -> Option<Limits> {
         let from_cache: BTreeSet<ObjectId> = record
             .objects
             .iter()
@@ -155,7 +165,7 @@ impl PolicyLimits {
         network: &Network,
         record: &VisitRecord,
         wait: Duration,
-    ) -> Option<(Floors, Option<CriticalPath>)> {
+    ) -> Option<Limits> {
         let beyond = self.beyond + (self.network.rtt() - network.rtt());
         let path = path.with_beyond(beyond).behind(self.nearer);
         let floors = floor::Floors::of(load, &path);
@@ -178,13 +188,14 @@ impl PolicyLimits {
         }
         let of_visit = FloorOfVisit { floor: floors.graph, radio_wait: wait };
         let critical_path = floor::critical_path(load, &path, record, of_visit);
+        let render_path = floor::render_path(load, &path, record, wait);
         let floors = Floors {
             graph_ns: nanos(floors.graph),
             oracle_ns: nanos(floors.oracle),
             graph_without_compute_ns: nanos(floors.graph_without_compute),
             oracle_without_compute_ns: nanos(floors.oracle_without_compute),
         };
-        Some((floors, critical_path))
+        Some(Limits { floors, critical_path, render_path })
     }
 }
 

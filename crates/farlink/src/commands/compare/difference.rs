@@ -86,6 +86,28 @@ impl Difference {
         })
     }
 
+    /// A paired difference with these medians.
+    #[cfg(test)]
+    pub fn with_interval(
+        metric: &'static Metric,
+        before: f64,
+        after: f64,
+        interval: Option<(f64, f64)>,
+    ) -> Difference {
+        let (arm, loads, test) = (String::new(), [10, 10], None);
+        Difference {
+            arm,
+            metric,
+            before,
+            after,
+            loads,
+            is_paired: true,
+            interval,
+            test,
+            is_constant: false,
+        }
+    }
+
     /// The change of the median, as a fraction of the value before.
     pub fn change(&self) -> f64 {
         match self.before == self.after {
@@ -162,7 +184,7 @@ impl Difference {
 }
 
 /// The values of loads with the same seed; `None` unless every load has its like.
-fn paired(before: &Arm, after: &Arm, metric: &Metric) -> Option<Vec<Pair>> {
+pub fn paired(before: &Arm, after: &Arm, metric: &Metric) -> Option<Vec<Pair>> {
     let key = |load: &Load| (load.seed, load.visit.record.index);
     let second: BTreeMap<_, f64> = after
         .loads()
@@ -178,7 +200,7 @@ fn paired(before: &Arm, after: &Arm, metric: &Metric) -> Option<Vec<Pair>> {
 }
 
 /// `+5.0 %`, `-12 %`, `0 %`.
-fn signed(fraction: f64) -> String {
+pub fn signed(fraction: f64) -> String {
     let shown = percent(fraction.abs());
     match fraction {
         0.0 => "0 %".to_owned(),

@@ -82,6 +82,7 @@ fn measured(journey: &JourneyPlan, visit: &MeasuredVisit) -> Value {
         "floor_ms": visit.floors.map(|f| millis(f.graph_ns)),
         "excess_ms": visit.critical_path.as_ref().map(excess),
         "critical_path": visit.critical_path.as_ref().map(critical_path),
+        "render_path": visit.render_path.as_ref().map(critical_path),
         "floor_oracle_ms": visit.floors.map(|f| millis(f.oracle_ns)),
         "model_first_render_ms": early.map(|early| span_ms(early.first_render)),
         "model_byte_index_ms": early.map(|early| span_ms(early.byte_index)),

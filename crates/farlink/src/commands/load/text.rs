@@ -67,9 +67,11 @@ pub fn print(load: &Load, repetitions: u32, arms: &[Arm], worlds: &Worlds) -> Re
 fn critical_paths(arms: &[Arm]) -> Result<(), CliError> {
     for arm in arms {
         let visit = arm.median_load().map(|load| &load.visit);
-        let path = visit.and_then(|visit| Some((visit, visit.critical_path.as_ref()?)));
-        if let Some((visit, path)) = path {
-            output::line(format!("\n{}, median load:", arm.name()))?;
+        let Some(visit) = visit else { continue };
+        let paths =
+            [("load", visit.critical_path.as_ref()), ("first render", visit.render_path.as_ref())];
+        for (end, path) in paths.into_iter().filter_map(|(end, path)| Some((end, path?))) {
+            output::line(format!("\n{}, median load, to its {end}:", arm.name()))?;
             output::line(why::path(&visit.record, path))?;
         }
     }

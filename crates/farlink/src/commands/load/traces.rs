@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use record::CriticalPath;
 use report::traces::{Side, body_table, filmstrip, pcapng, perfetto, qlogs, tcp_lines};
 use scenario::{Program, nearest};
 use testbed::tour::ObservedVisit;
@@ -210,7 +211,13 @@ impl TraceKind {
             }
             TraceKind::Bodies => vec![(None, body_table(visit).into_bytes())],
             TraceKind::Perfetto => {
-                vec![(None, perfetto(visit, load.visit.critical_path.as_ref()))]
+                let paths = [
+                    ("critical path", load.visit.critical_path.as_ref()),
+                    ("critical path to first render", load.visit.render_path.as_ref()),
+                ];
+                let paths: Vec<(&str, &CriticalPath)> =
+                    paths.into_iter().filter_map(|(name, path)| Some((name, path?))).collect();
+                vec![(None, perfetto(visit, &paths))]
             }
         }
     }
