@@ -35,6 +35,7 @@ def watched(playwright, store):
     browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
     page = browser.new_page()
     page.goto(address)
+    page.wait_for_selector("form")
     page.goto(page.url + "#/runs")
     began = time.monotonic()
     running = subprocess.Popen([program, "run", experiment, "--store", store], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

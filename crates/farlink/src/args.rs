@@ -208,7 +208,7 @@ pub struct Load {
     pub pcap: Option<PathBuf>,
 
     /// Write a trace of the median load of each arm: `tcp` or `tcp=OUT.jsonl` (TCP connections as JSON lines), `qlog`
-    /// (HTTP/3 connections, one file per end), `bodies` (digests of received bodies), `perfetto` (all of a load, for
+    /// (connections, one file per end), `bodies` (digests of received bodies), `perfetto` (all of a load, for
     /// ui.perfetto.dev). Repeatable, once per kind. With several arms, the arm's name precedes the extension (docs/traces.md).
     #[arg(long, value_name = "KIND[=OUT]", value_hint = ValueHint::Other)]
     pub trace: Vec<String>,

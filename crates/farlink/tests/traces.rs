@@ -132,11 +132,10 @@ fn records(text: &str) -> Vec<Value> {
 #[test]
 fn qlog_tells_both_ends_of_each_quic_connection() {
     let desk = Desk::new();
-    let load = format!("{LOAD} --protocol h2,h3 --trace qlog=q.sqlog");
+    let load = format!("{LOAD} --protocol h3 --trace qlog=q.sqlog");
     let out = desk.farlink(&load).ok();
-    let again = |line: &Value| line["protocol"] == "h3-deployed" && line["retransmits"] != 0;
-    assert!(json_lines(&out).iter().any(again), "the network is a lossy one");
-    let names = ["q.h3-deployed.0.client.sqlog", "q.h3-deployed.0.server.sqlog"];
+    assert!(json_lines(&out).iter().any(|line| line["retransmits"] != 0), "the network is a lossy one");
+    let names = ["q.0.client.sqlog", "q.0.server.sqlog"];
     assert_eq!(desk.names(), names);
     let mut counts = [[0; 2]; 2];
     for ((name, end), [sent, received]) in
@@ -183,6 +182,32 @@ fn qlog_tells_both_ends_of_each_quic_connection() {
 }
 
 #[test]
+fn qlog_tells_both_ends_of_each_tcp_connection() {
+    let desk = Desk::new();
+    let load = format!("{LOAD} --protocol h2 --trace qlog=q.sqlog");
+    let out = desk.farlink(&load).ok();
+    assert_eq!(desk.names(), ["q.0.client.sqlog", "q.0.server.sqlog"]);
+    let records = records(&desk.read("q.0.server.sqlog"));
+    let (heading, events) = records.split_first().unwrap();
+    assert_eq!(heading["trace"]["common_fields"]["protocol_type"][0], "TCP");
+    assert!(events.is_sorted_by_key(|event| (event["time"].as_f64().unwrap() * 1e6) as u64));
+    let named = |name: &str| events.iter().filter(|event| event["name"] == name).count();
+    assert_eq!(named("connectivity:connection_started"), 1);
+    let lost = json_lines(&out)[0]["retransmits"].as_u64().unwrap();
+    assert!(named("recovery:packet_lost") as u64 <= lost && lost > 0, "those of the client, too");
+    assert!(named("recovery:packet_lost") > 0);
+    assert!(named("transport:packet_sent") > 20 && named("transport:packet_received") > 10);
+    let windows = events.iter().filter_map(|event| event["data"]["congestion_window"].as_u64());
+    let windows: Vec<u64> = windows.collect();
+    assert_eq!(windows[0], 10 * 1448, "bytes");
+    assert!(windows.iter().any(|window| *window > 20 * 1448), "slow start: {windows:?}");
+    let trips = events.iter().filter_map(|event| event["data"]["smoothed_rtt"].as_f64());
+    assert!(trips.clone().all(|ms| (80.0..=500.0).contains(&ms)), "milliseconds");
+    assert!(trips.count() > 10);
+    assert_eq!(desk.farlink(&load).ok(), out);
+}
+
+#[test]
 fn what_arrives_is_the_same_over_every_protocol() {
     let desk = Desk::new();
     desk.farlink(&format!("{LOAD} --protocol h1,h2,spdy,h3 --trace bodies --trace tcp")).ok();
@@ -202,7 +227,6 @@ fn what_cannot_be_traced_is_refused_before_anything_is_loaded() {
     refuses("--trace tpc", &["unknown trace kind `tpc`", "did you mean `--trace tcp"]);
     refuses("--trace tcp=a --trace tcp=b", &["`tcp` is given twice"]);
     refuses("--trace tcp=a --trace bodies=a", &["a is named by two options"]);
-    refuses("--protocol h2 --trace qlog", &["no arm runs on QUIC", "--protocol h3-deployed"]);
     refuses(
         "--trace tcp=",
         &["--trace tcp=: the file name is missing", "for example --trace tcp=OUT.jsonl"],

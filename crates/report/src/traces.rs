@@ -1,5 +1,5 @@
 //! Formats for other tools of an [observed visit](testbed::tour::ObservedVisit): its packets as pcapng, its TCP
-//! connections as JSON lines, its QUIC connections as qlog, received bodies as a table, its pictures as a
+//! connections as JSON lines, its connections as qlog, received bodies as a table, its pictures as a
 //! filmstrip, all of it as a Perfetto trace. Documented in `docs/traces.md`.
 
 use testbed::tour::ObservedVisit;
@@ -9,6 +9,7 @@ mod packets;
 mod perfetto;
 mod qlogs;
 mod series;
+mod tcp_qlogs;
 
 pub use filmstrip::filmstrip;
 pub use packets::{Side, pcapng};

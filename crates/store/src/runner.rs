@@ -15,14 +15,16 @@ use scenario::grid::Skipped;
 use scenario::{Execute, JourneyPlan, JourneyResult, Plan};
 
 /// Progress of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
     /// Journeys stored, those of earlier attempts included.
     pub done: u64,
     /// Journeys planned.
     pub total: u64,
     /// Journeys of this attempt that failed or have a failed visit.
     pub failed: u64,
+    /// The journey that was stored last in this attempt.
+    pub last: Option<(&'a JourneyPlan, &'a JourneyResult)>,
 }
 
 /// Outcome of a run.
@@ -50,13 +52,13 @@ pub fn run(
     execute: &dyn Execute,
     workers: usize,
     cancel: &AtomicBool,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<RunOutcome, StoreError> {
     let stored = store.stored_positions(run)?;
     let mut queue = plan.execution_order();
     queue.retain(|position| !stored.contains(position));
-    let mut state = Progress { done: stored.len() as u64, total: plan.journey_count(), failed: 0 };
-    progress(state);
+    let mut state = Tally { done: stored.len() as u64, total: plan.journey_count(), failed: 0 };
+    progress(state.progress(None));
 
     let work = WorkerState { plan, execute, queue: &queue, next: AtomicUsize::new(0), cancel };
     // A short queue: workers wait for a slow writer rather than fill the memory.
@@ -73,6 +75,20 @@ pub fn run(
         true => RunOutcome::Complete,
         false => RunOutcome::Interrupted { done: state.done, total: state.total },
     })
+}
+
+/// Journeys counted.
+struct Tally {
+    done: u64,
+    total: u64,
+    failed: u64,
+}
+
+impl Tally {
+    fn progress<'a>(&self, last: Option<(&'a JourneyPlan, &'a JourneyResult)>) -> Progress<'a> {
+        let Tally { done, total, failed } = *self;
+        Progress { done, total, failed, last }
+    }
 }
 
 /// A journey with its result.
@@ -107,14 +123,14 @@ fn write(
     store: &mut Store,
     run: RunId,
     results: Receiver<FinishedJourney>,
-    state: &mut Progress,
-    progress: &mut dyn FnMut(Progress),
+    state: &mut Tally,
+    progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), StoreError> {
     for (journey, result) in results {
         store.put_journey(run, &journey, &result)?;
         state.done += 1;
         state.failed += u64::from(has_failed(&result));
-        progress(*state);
+        progress(state.progress(Some((&journey, &result))));
     }
     Ok(())
 }

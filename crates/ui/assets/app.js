@@ -10,6 +10,8 @@ function useRoute() {
   useEffect(() => {
     const change = () => set(read());
     addEventListener("hashchange", change);
+    // The address may have changed before anybody listened.
+    change();
     return () => removeEventListener("hashchange", change);
   }, []);
   return route;

@@ -1,6 +1,7 @@
 //! `farlink run`: an experiment from a file, over all cores, into a store.
 
 mod estimate;
+mod live;
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -14,6 +15,7 @@ use store::runner::{self, RunOutcome};
 use store::{RunFacts, RunId, RunState, Store};
 use testbed::worlds::Worlds;
 
+use self::live::LiveAnswer;
 use super::budgets::Budgets;
 use super::{interrupt, output, power, shell, stores, until, workers};
 use crate::args::Run;
@@ -105,6 +107,7 @@ pub(super) fn carry_out(
     let stored = store.stored_count(id).map_err(stores::failed)?;
     let mut plan = repeated(plan, store, id)?;
     let bar = progress_bar(plan.journey_count());
+    let mut live = LiveAnswer::of(&plan);
     let mut failed = 0;
     let ended = loop {
         bar.set_length(plan.journey_count());
@@ -112,6 +115,12 @@ pub(super) fn carry_out(
         let ended = runner::run(store, id, &plan, worlds, workers, how.cancel, &mut |progress| {
             failed_now = progress.failed;
             bar.set_position(progress.done);
+            if let Some((journey, result)) = progress.last {
+                live.take(journey, result);
+                if let Some(answer) = live.look(bar.elapsed()) {
+                    bar.set_message(answer);
+                }
+            }
         });
         let ended = ended.map_err(stores::failed)?;
         failed += failed_now;
@@ -237,7 +246,7 @@ fn tell_complete(run: &Run, store: &Store, carried: &CompletedRun) -> Result<Exi
 pub(super) fn progress_bar(total: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(5));
     let style =
-        ProgressStyle::with_template("{bar:40} {pos}/{len} journeys, {per_sec}, {eta} left");
+        ProgressStyle::with_template("{bar:30} {pos}/{len} journeys, {per_sec}, {eta} left  {msg}");
     bar.set_style(style.expect("the template is fixed"));
     bar
 }

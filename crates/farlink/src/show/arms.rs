@@ -196,6 +196,11 @@ impl Arm {
         &self.condition
     }
 
+    /// Its cell of the plan.
+    pub fn cell(&self) -> u32 {
+        self.cell
+    }
+
     /// The state of the cache.
     pub fn view(&self) -> &'static str {
         self.view.name()

@@ -1,7 +1,7 @@
-//! HTTP/3 connections as qlog 0.3 (draft-ietf-quic-qlog-main-schema-02, draft-ietf-quic-qlog-quic-events-01):
-//! one file for each end of each connection, as viewers expect.
+//! Connections as qlog 0.3 (draft-ietf-quic-qlog-main-schema-02, draft-ietf-quic-qlog-quic-events-01): one file for each
+//! end of each connection, as viewers expect.
 //!
-//! The format is JSON text sequences (RFC 7464). The events are quinn's, with three repairs: quinn writes round
+//! The format is JSON text sequences (RFC 7464). TCP's events are made in [`tcp_qlogs`]. QUIC's are quinn's, with three repairs: quinn writes round
 //! trips in seconds where the schema has milliseconds, a slow start threshold that is not set yet as 2^64 - 1,
 //! and each loss as one by reordering, whatever its cause. The first are converted, the others left out. A
 //! file's heading states its vantage point and connection. A file covers a whole connection, even if it
@@ -14,6 +14,8 @@ use world::report::Endpoint;
 
 use testbed::tour::ObservedVisit;
 
+use super::tcp_qlogs;
+
 /// Begins a text of a sequence (RFC 7464 section 2.2).
 const RECORD_SEPARATOR: char = '\u{1e}';
 
@@ -22,27 +24,37 @@ const ROUND_TRIPS: [&str; 4] = ["min_rtt", "smoothed_rtt", "latest_rtt", "rtt_va
 
 /// One file.
 pub struct Qlog {
-    /// The index among the visit's QUIC connections, and the end: `0.client`.
+    /// The index among the visit's connections, and the end: `0.client`.
     pub name: String,
     /// Contents of the file.
     pub text: String,
 }
 
-/// The files of a visit, in the order in which its connections were opened. Empty if nothing ran over QUIC, or
-/// if its ends are not farlink's.
+/// The files of a visit, in the order in which its connections were opened. Empty if its ends are not farlink's.
 pub fn qlogs(visit: &ObservedVisit<'_>) -> Vec<Qlog> {
-    let connections = visit.connections().into_iter();
-    let logged = connections.filter(|(client, _)| !client.qlog.is_empty());
-    let files = logged.zip(0..).flat_map(|((client, server), number)| {
-        let group = group(client);
-        let ends = [("client", Some(client)), ("server", server)];
-        ends.map(|(name, end)| {
-            let end = end.filter(|end| !end.qlog.is_empty())?;
-            let heading = heading(visit, number, name, client, &group);
-            Some(Qlog { name: format!("{number}.{name}"), text: text(&heading, end) })
-        })
+    let connections = visit.connections().into_iter().zip(0..);
+    let files = connections.flat_map(|((client, server), number)| match client.qlog.is_empty() {
+        false => quic_files(visit, number, client, server),
+        true if client.series.is_empty() => Vec::new(),
+        true => tcp_qlogs::files(visit, number, client, server),
     });
-    files.flatten().collect()
+    files.collect()
+}
+
+fn quic_files(
+    visit: &ObservedVisit<'_>,
+    number: u32,
+    client: &Endpoint,
+    server: Option<&Endpoint>,
+) -> Vec<Qlog> {
+    let group = group(client);
+    let file = |(name, end): (&str, Option<&Endpoint>)| {
+        let end = end.filter(|end| !end.qlog.is_empty())?;
+        let heading = heading(visit, number, name, client, &group, &["QUIC", "HTTP3"]);
+        let text = sequence(&heading, records(end).map(repaired));
+        Some(Qlog { name: format!("{number}.{name}"), text })
+    };
+    [("client", Some(client)), ("server", server)].into_iter().filter_map(file).collect()
 }
 
 /// The records that quinn wrote after its own heading.
@@ -59,12 +71,13 @@ fn group(client: &Endpoint) -> String {
     group.unwrap_or_default().to_owned()
 }
 
-fn heading(
+pub(super) fn heading(
     visit: &ObservedVisit<'_>,
     number: u32,
     end: &str,
     client: &Endpoint,
     group: &str,
+    protocols: &[&str],
 ) -> Value {
     let title = format!("{} over {}", visit.scenario().page.spec, visit.scenario().network);
     let description = format!(
@@ -85,7 +98,7 @@ fn heading(
             "vantage_point": { "name": "farlink", "type": end },
             "common_fields": {
                 "group_id": group,
-                "protocol_type": ["QUIC", "HTTP3"],
+                "protocol_type": protocols,
                 "reference_time": PLAN_START.as_millis() as u64,
                 "time_format": "relative",
             },
@@ -93,10 +106,11 @@ fn heading(
     })
 }
 
-fn text(heading: &Value, end: &Endpoint) -> String {
+/// A heading and events as a sequence of JSON texts.
+pub(super) fn sequence(heading: &Value, events: impl Iterator<Item = Value>) -> String {
     let mut text = format!("{RECORD_SEPARATOR}{heading}\n");
-    for event in records(end) {
-        text.push_str(&format!("{RECORD_SEPARATOR}{}\n", repaired(event)));
+    for event in events {
+        text.push_str(&format!("{RECORD_SEPARATOR}{event}\n"));
     }
     text
 }

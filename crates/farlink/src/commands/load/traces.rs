@@ -141,20 +141,10 @@ fn kinds(load: &args::Load) -> Result<Vec<(TraceKind, PathBuf)>, CliError> {
     Ok(kinds)
 }
 
-fn is_quic(protocol: &str) -> bool {
-    protocol.parse().is_ok_and(scenario::Protocol::is_quic)
-}
-
 /// Rejects a trace that no arm could fill.
 fn check_wanted(load: &args::Load, kinds: &[(TraceKind, PathBuf)]) -> Result<(), CliError> {
     let wants = |kind| kinds.iter().any(|(wanted, _)| *wanted == kind);
     let is_chromium = load.how.settings.of("client.program").contains(&Program::Chromium.name());
-    if wants(TraceKind::Qlog)
-        && !load.how.settings.of("stack.protocol").iter().any(|name| is_quic(name))
-    {
-        return Err(CliError::bad_input("--trace qlog: no arm runs on QUIC")
-            .hint("add --protocol h3-deployed or h3-matched".to_owned()));
-    }
     if wants(TraceKind::Bodies) && is_chromium {
         return Err(CliError::bad_input("--trace bodies: not available with Chromium")
             .hint("use --client loader".to_owned()));
@@ -167,7 +157,7 @@ fn check_wanted(load: &args::Load, kinds: &[(TraceKind, PathBuf)]) -> Result<(),
 pub enum TraceKind {
     /// TCP's connections as lines of JSON; HTTP/3's with the same keys.
     Tcp,
-    /// HTTP/3's connections as qlog, one file per end.
+    /// Connections as qlog, one file per end.
     Qlog,
     /// The digests of the bodies that arrived, as CSV.
     Bodies,
