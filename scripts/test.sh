@@ -4,7 +4,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 need_rust
 # Everything is built once; what would be kept for the next build takes gigabytes.
-export CARGO_INCREMENTAL=0
+export CARGO_INCREMENTAL=${CARGO_INCREMENTAL:-0}
 
 tools() {
   command -v node >/dev/null 2>&1 || apt_get nodejs npm || true

@@ -52,6 +52,19 @@ fn pages_are_compared_object_by_object_and_load_by_load() {
     assert!(row("h1 ").ends_with(" more") && row("h2 ").ends_with(" more"), "{out}");
     assert!(!out.contains("setting changed"), "the pages were named: {out}");
 
+    let report = desk.farlink(&format!("{PAGES} --protocol h2 -n 6 --report both.html"));
+    assert_eq!(report.code, 0, "{}", report.err);
+    let html = desk.read("both.html");
+    assert!(html.contains("<div id=\"beside\">"), "waterfalls side by side");
+    assert!(
+        html.contains("https://a.test/b.png") && html.contains("https://a.test/c.png"),
+        "of both"
+    );
+    let refused = desk.farlink("compare one.har one.har --network 3g -n 2 --report same.html");
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("both sides have the same page and settings"), "{}", refused.err);
+    assert!(!desk.names().contains(&"same.html".to_owned()));
+
     let same =
         desk.farlink("compare one.har~as-recorded one.har~as-recorded --network 3g -n 6").ok();
     assert!(same.contains("no certain difference in 2 arms"), "{same}");

@@ -134,7 +134,10 @@ fn qlog_tells_both_ends_of_each_quic_connection() {
     let desk = Desk::new();
     let load = format!("{LOAD} --protocol h3 --trace qlog=q.sqlog");
     let out = desk.farlink(&load).ok();
-    assert!(json_lines(&out).iter().any(|line| line["retransmits"] != 0), "the network is a lossy one");
+    assert!(
+        json_lines(&out).iter().any(|line| line["retransmits"] != 0),
+        "the network is a lossy one"
+    );
     let names = ["q.0.client.sqlog", "q.0.server.sqlog"];
     assert_eq!(desk.names(), names);
     let mut counts = [[0; 2]; 2];
@@ -193,9 +196,10 @@ fn qlog_tells_both_ends_of_each_tcp_connection() {
     assert!(events.is_sorted_by_key(|event| (event["time"].as_f64().unwrap() * 1e6) as u64));
     let named = |name: &str| events.iter().filter(|event| event["name"] == name).count();
     assert_eq!(named("connectivity:connection_started"), 1);
-    let lost = json_lines(&out)[0]["retransmits"].as_u64().unwrap();
-    assert!(named("recovery:packet_lost") as u64 <= lost && lost > 0, "those of the client, too");
-    assert!(named("recovery:packet_lost") > 0);
+    // The file is of the median load, and of the server alone.
+    let most = json_lines(&out).iter().map(|line| line["retransmits"].as_u64().unwrap()).max();
+    let lost = named("recovery:packet_lost") as u64;
+    assert!(lost > 0 && Some(lost) <= most, "{lost} {most:?}");
     assert!(named("transport:packet_sent") > 20 && named("transport:packet_received") > 10);
     let windows = events.iter().filter_map(|event| event["data"]["congestion_window"].as_u64());
     let windows: Vec<u64> = windows.collect();

@@ -30,9 +30,43 @@ pub(super) fn interval(
     Interval { low: drawn.quantile(tail), high: drawn.quantile(1.0 - tail) }
 }
 
-/// The median of one resample.
-pub(super) fn median(values: impl Iterator<Item = f64>) -> f64 {
-    Sample::new(values).expect("a resample has values, all finite").median()
+/// Values whose resamples' medians are wanted: sorted once, so that a resample is counted, not sorted.
+pub(super) struct Resampled {
+    sorted: Vec<f64>,
+    /// Place of each value among the sorted ones.
+    places: Vec<usize>,
+}
+
+impl Resampled {
+    /// At least one value, all finite.
+    pub(super) fn new(values: impl Iterator<Item = f64>) -> Resampled {
+        let values: Vec<f64> = values.collect();
+        let mut order: Vec<usize> = (0..values.len()).collect();
+        order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+        let mut places = vec![0; values.len()];
+        for (place, index) in order.iter().enumerate() {
+            places[*index] = place;
+        }
+        Resampled { sorted: order.into_iter().map(|index| values[index]).collect(), places }
+    }
+
+    /// The median of the values at `indices`, which are at least one: the same as [`Sample::median`] of them.
+    pub(super) fn median(&self, indices: &[usize]) -> f64 {
+        let mut counts = vec![0_u32; self.sorted.len()];
+        for index in indices {
+            counts[self.places[*index]] += 1;
+        }
+        let middle = [(indices.len() - 1) / 2, indices.len() / 2];
+        let (mut passed, mut place) = (0, 0);
+        let [low, high] = middle.map(|wanted| {
+            while passed + counts[place] as usize <= wanted {
+                passed += counts[place] as usize;
+                place += 1;
+            }
+            self.sorted[place]
+        });
+        low + (high - low) * 0.5
+    }
 }
 
 // Intervals and percentiles as the studies computed them, regardless of their merit: to compare like with
@@ -83,6 +117,20 @@ mod tests {
         let interval = normal_interval(&five).unwrap();
         assert!((interval.low - (3.51 - 0.3243)).abs() < 1e-4);
         assert!((interval.high - (3.51 + 0.3243)).abs() < 1e-4);
+    }
+
+    #[test]
+    fn medians_of_resamples_are_those_of_samples() {
+        let mut stream = chance::RandomSource::new(3, 0).stream("statistics/resampled");
+        for n in [1, 2, 5, 6, 40] {
+            let values: Vec<f64> = (0..n).map(|_| (stream.unit() * 10.0).floor() / 3.0).collect();
+            let resampled = Resampled::new(values.iter().copied());
+            for _ in 0..50 {
+                let indices: Vec<usize> = (0..n).map(|_| stream.below(n as u64) as usize).collect();
+                let sample = Sample::new(indices.iter().map(|index| values[*index])).unwrap();
+                assert_eq!(resampled.median(&indices), sample.median(), "{values:?} {indices:?}");
+            }
+        }
     }
 
     #[test]

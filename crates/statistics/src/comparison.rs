@@ -5,7 +5,7 @@
 
 use chance::RandomSource;
 
-use super::bootstrap::{enough, interval, median};
+use super::bootstrap::{Resampled, enough, interval};
 use super::{Interval, NoInterval};
 
 /// One repetition's values in the two arms; less is better.
@@ -50,8 +50,9 @@ pub fn compare(pairs: &[Pair], seed: u64) -> Option<Comparison> {
         return None;
     }
     let all: Vec<usize> = (0..pairs.len()).collect();
-    let second_ahead = reduction(pairs, &all, true) > 0.0;
-    let advantage = reduction(pairs, &all, second_ahead);
+    let resampled = ResampledPairs::new(pairs);
+    let second_ahead = resampled.reduction(&all, true) > 0.0;
+    let advantage = resampled.reduction(&all, second_ahead);
     let interval = reduction_interval(pairs, second_ahead, seed);
     let is_clear = match interval {
         Ok(interval) => interval.low > 0.0,
@@ -68,12 +69,30 @@ pub fn compare(pairs: &[Pair], seed: u64) -> Option<Comparison> {
     Some(Comparison { verdict, advantage, second_ahead, interval })
 }
 
-/// One less the ratio of medians of the pairs at `indices`: of the second arm to the first if
-/// `second_ahead`, else of the first to the second.
-fn reduction(pairs: &[Pair], indices: &[usize], second_ahead: bool) -> f64 {
-    let first = median(indices.iter().map(|i| pairs[*i].first));
-    let second = median(indices.iter().map(|i| pairs[*i].second));
-    if second_ahead { 1.0 - second / first } else { 1.0 - first / second }
+/// Pairs whose resamples' medians are wanted.
+struct ResampledPairs {
+    first: Resampled,
+    second: Resampled,
+}
+
+impl ResampledPairs {
+    fn new(pairs: &[Pair]) -> ResampledPairs {
+        ResampledPairs {
+            first: Resampled::new(pairs.iter().map(|pair| pair.first)),
+            second: Resampled::new(pairs.iter().map(|pair| pair.second)),
+        }
+    }
+
+    /// The ratio of medians of the pairs at `indices`.
+    fn ratio(&self, indices: &[usize]) -> f64 {
+        self.first.median(indices) / self.second.median(indices)
+    }
+
+    /// One less the ratio of medians: of the second arm to the first if `second_ahead`, else of the first to the second.
+    fn reduction(&self, indices: &[usize], second_ahead: bool) -> f64 {
+        let (first, second) = (self.first.median(indices), self.second.median(indices));
+        if second_ahead { 1.0 - second / first } else { 1.0 - first / second }
+    }
 }
 
 fn reduction_interval(
@@ -86,7 +105,8 @@ fn reduction_interval(
     }
     enough(pairs.len())?;
     let mut stream = RandomSource::new(seed, 0).stream("statistics/bootstrap/pairs");
-    Ok(interval(pairs.len(), &mut stream, |indices| reduction(pairs, indices, second_ahead)))
+    let resampled = ResampledPairs::new(pairs);
+    Ok(interval(pairs.len(), &mut stream, |indices| resampled.reduction(indices, second_ahead)))
 }
 
 impl Interval {
@@ -158,7 +178,7 @@ pub fn gain(pairs: &[Pair], seed: u64) -> Option<(RelativeGain, Ends)> {
     }
     let ends = ratio_interval(pairs, seed)
         .map(|Interval { low, high }| (RelativeGain { ratio: low }, RelativeGain { ratio: high }));
-    Some((RelativeGain { ratio: ratio(pairs, &all) }, ends))
+    Some((RelativeGain { ratio: ResampledPairs::new(pairs).ratio(&all) }, ends))
 }
 
 fn ratio_interval(pairs: &[Pair], seed: u64) -> Result<Interval, NoInterval> {
@@ -167,14 +187,8 @@ fn ratio_interval(pairs: &[Pair], seed: u64) -> Result<Interval, NoInterval> {
     }
     enough(pairs.len())?;
     let mut stream = RandomSource::new(seed, 0).stream("statistics/bootstrap/gain");
-    Ok(interval(pairs.len(), &mut stream, |indices| ratio(pairs, indices)))
-}
-
-/// The ratio of medians of the pairs at `indices`.
-fn ratio(pairs: &[Pair], indices: &[usize]) -> f64 {
-    let before = median(indices.iter().map(|index| pairs[*index].first));
-    let after = median(indices.iter().map(|index| pairs[*index].second));
-    before / after
+    let resampled = ResampledPairs::new(pairs);
+    Ok(interval(pairs.len(), &mut stream, |indices| resampled.ratio(indices)))
 }
 
 #[cfg(test)]

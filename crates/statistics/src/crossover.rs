@@ -8,8 +8,8 @@
 
 use chance::{RandomSource, RandomStream};
 
-use super::bootstrap::{enough, median};
-use super::{LEVEL, NoInterval, Pair, RESAMPLES};
+use super::bootstrap::enough;
+use super::{LEVEL, NoInterval, Pair, RESAMPLES, Sample};
 
 /// One point of the grid.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,6 +83,10 @@ fn leads(grid: &[GridPoint], mut choose: impl FnMut(&GridPoint) -> Vec<usize>) -
         Lead { x: point.x, lead: of(|pair| pair.second) - of(|pair| pair.first) }
     };
     grid.iter().map(lead).collect()
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    Sample::new(values).expect("a resample has values, all finite").median()
 }
 
 fn first_crossing(leads: &[Lead]) -> Option<Crossing> {

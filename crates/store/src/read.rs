@@ -8,6 +8,7 @@ use record::{
 use rusqlite::{OptionalExtension, Params, Row};
 
 use super::proxied::{self, NumberedEvent};
+use super::rows::KnownScenarios;
 use super::{JourneyRow, RunId, RunRow, Store, StoreError, VisitKey, VisitRow, objects};
 
 /// A row of table `visit`, with the paint times used in comparisons.
@@ -48,7 +49,8 @@ impl Store {
     /// The journeys of a run, in the plan's order.
     pub fn journeys(&self, run: RunId) -> Result<Vec<JourneyRow>, StoreError> {
         let sql = "SELECT * FROM journey WHERE run_id = ?1 ORDER BY position";
-        self.rows(sql, [run.0], JourneyRow::read)
+        let mut known = KnownScenarios::new();
+        self.rows(sql, [run.0], |row| JourneyRow::read_knowing(row, &mut known))
     }
 
     /// One journey: the scenario, seed and version behind a visit.
@@ -149,7 +151,7 @@ impl Store {
         &self,
         sql: &str,
         params: impl Params,
-        read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
+        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
         let collect = || {
             let mut statement = self.connection.prepare_cached(sql)?;

@@ -1,5 +1,7 @@
 //! Rows of the store's tables, as types.
 
+use std::collections::HashMap;
+
 use rusqlite::Row;
 use serde::Serialize;
 
@@ -164,15 +166,34 @@ impl RunRow {
     }
 }
 
+/// Scenarios by their text: that of a cell is the same in every repetition, and takes long to read.
+pub(super) type KnownScenarios = HashMap<String, Scenario>;
+
 impl JourneyRow {
     pub(super) fn read(row: &Row<'_>) -> Result<JourneyRow, StoreError> {
+        JourneyRow::read_knowing(row, &mut KnownScenarios::new())
+    }
+
+    /// Reads one of many rows.
+    pub(super) fn read_knowing(
+        row: &Row<'_>,
+        known: &mut KnownScenarios,
+    ) -> Result<JourneyRow, StoreError> {
         let position = row.get("position")?;
         let damaged = |error: serde_json::Error| StoreError::Damaged {
             what: format!(
                 "journey {position} holds no scenario or notes that can be read: {error}"
             ),
         };
-        let scenario: String = row.get("scenario")?;
+        let text: String = row.get("scenario")?;
+        let scenario = match known.get(&text) {
+            Some(scenario) => scenario.clone(),
+            None => {
+                let scenario = Scenario::from_canonical(&text).map_err(damaged)?;
+                known.insert(text, scenario.clone());
+                scenario
+            }
+        };
         let notes: String = row.get("notes")?;
         Ok(JourneyRow {
             position,
@@ -180,7 +201,7 @@ impl JourneyRow {
             repetition: row.get("repetition")?,
             seed: row.get("seed")?,
             farlink_version: row.get("farlink_version")?,
-            scenario: Scenario::from_canonical(&scenario).map_err(damaged)?,
+            scenario,
             notes: serde_json::from_str(&notes).map_err(damaged)?,
             failure: row.get("failure")?,
         })

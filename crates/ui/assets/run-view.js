@@ -86,12 +86,12 @@ export function RunView({ id, overview }) {
   const [run, setRun] = useState(null);
   const [problem, setProblem] = useState(null);
   const asked = useRef({ stored: -1, isBusy: false, cost: 0, at: 0 });
-  // The answer is asked for again when there is more to it, and takes at most a twentieth of the time.
+  // The answer is asked for again when there is more to it, and takes at most a fortieth of the time.
   useEffect(() => {
     if (!row) return;
     const it = asked.current;
     const key = `${row.stored} ${row.state}`;
-    const isDue = performance.now() - it.at > 20 * it.cost || row.state !== "running";
+    const isDue = performance.now() - it.at > 40 * it.cost || row.state !== "running";
     if (it.isBusy || it.key === key || !isDue) return;
     it.isBusy = true;
     const began = performance.now();

@@ -14,7 +14,7 @@ use super::answers::summary;
 use super::state::{UiError, UiState};
 
 /// Time between two looks at the store.
-const INTERVAL: Duration = Duration::from_millis(500);
+const INTERVAL: Duration = Duration::from_secs(1);
 
 /// `GET /api/events`.
 pub async fn stream(

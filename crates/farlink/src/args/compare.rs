@@ -1,6 +1,7 @@
 //! Options of `farlink compare`.
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
@@ -33,6 +34,10 @@ pub struct Compare {
     /// Print JSON, one object a line for each arm and metric, instead of the tables.
     #[arg(long)]
     pub json: bool,
+
+    /// Write an HTML report of both sides: waterfalls side by side, causes, tests (docs/report.md).
+    #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub report: Option<PathBuf>,
 
     /// Print all changed objects (default: up to 20).
     #[arg(long)]

@@ -2,6 +2,7 @@
 
 pub mod difference;
 mod objects;
+mod page;
 mod side;
 
 use std::path::Path;
@@ -15,7 +16,7 @@ use self::difference::{Difference, summary};
 use self::side::{Pairing, Side};
 use super::budgets::Budgets;
 use super::load::{PageLoads, plan};
-use super::{interrupt, output, refused, stores, workers};
+use super::{files, interrupt, output, refused, stores, workers};
 use crate::args::Compare;
 use crate::failure::{CliError, ExitCode};
 use crate::show::table::Table;
@@ -26,6 +27,9 @@ const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// Carries out `farlink compare`.
 pub fn run(args: &Compare) -> Result<ExitCode, CliError> {
+    if let Some(path) = &args.report {
+        files::check_place(path)?;
+    }
     match (is_run(&args.before), is_run(&args.after)) {
         (true, true) => compare_runs(args),
         (false, false) => compare_pages(args),
@@ -60,14 +64,21 @@ fn compare_runs(args: &Compare) -> Result<ExitCode, CliError> {
         let id = super::report::choose(&store, Path::new(path), number.transpose()?)?;
         Side::of_run(&store, id)
     };
-    let (before, after) = (side(&args.before)?, side(&args.after)?);
-    let pairing = Pairing::of(&before, &after);
+    let sides = [side(&args.before)?, side(&args.after)?];
+    let pairing = Pairing::of(&sides[0], &sides[1]);
     if pairing.arms.is_empty() {
         let hint = "they need the same pages, networks and protocols, in part at least".to_owned();
         return Err(CliError::bad_input("no arm of one run has its like in the other").hint(hint));
     }
     let budgets = Budgets::for_arms(&args.budgets, &pairing.arms)?;
+    write_report(args, &sides, &super::worlds()?)?;
     conclude(args, &pairing, &budgets, |_| Ok(()))
+}
+
+/// Writes the report of both sides, if it was asked for.
+fn write_report(args: &Compare, sides: &[Side; 2], worlds: &Worlds) -> Result<(), CliError> {
+    let Some(path) = &args.report else { return Ok(()) };
+    page::write(path, &format!("{} and {}", args.before, args.after), sides, worlds)
 }
 
 fn compare_pages(args: &Compare) -> Result<ExitCode, CliError> {
@@ -87,13 +98,14 @@ fn compare_pages(args: &Compare) -> Result<ExitCode, CliError> {
     let unloaded = plans.each_ref().map(|plan| Side::of_loads(plan, Vec::new()));
     let budgets = Budgets::for_arms(&args.budgets, &Pairing::of(&unloaded[0], &unloaded[1]).arms)?;
     let cancel = interrupt::flag()?;
-    let Some([before, after]) = load_both(args, &plans, &worlds, &cancel) else {
+    let Some(sides) = load_both(args, &plans, &worlds, &cancel) else {
         return Ok(ExitCode::Interrupted);
     };
+    write_report(args, &sides, &worlds)?;
     let page =
         |plan: &Plan| worlds.library().page_of(&plan.cells()[0]).map_err(CliError::bad_input);
     let pages = [page(&plans[0])?, page(&plans[1])?];
-    let mut pairing = Pairing::of(&before, &after);
+    let mut pairing = Pairing::of(&sides[0], &sides[1]);
     // The pages were named.
     pairing.changed.retain(|changed| !changed.starts_with("page."));
     conclude(args, &pairing, &budgets, |args| {

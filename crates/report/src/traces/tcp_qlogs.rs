@@ -48,7 +48,8 @@ fn events(visit: &ObservedVisit<'_>, end: &Endpoint, mss: u64) -> Vec<(Time, Val
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
         if !changed.is_empty() {
-            events.push((sample.at, json!({ "name": "recovery:metrics_updated", "data": changed })));
+            events
+                .push((sample.at, json!({ "name": "recovery:metrics_updated", "data": changed })));
         }
         before = metrics;
     }
@@ -60,7 +61,8 @@ fn events(visit: &ObservedVisit<'_>, end: &Endpoint, mss: u64) -> Vec<(Time, Val
         events.push((lost.at, json!({ "name": "recovery:packet_lost", "data": data })));
     }
     if let Packets::Simulated(packets) = visit.packets() {
-        events.extend(packets.iter().filter_map(|packet| Some((packet.at, crossing(end, packet)?))));
+        events
+            .extend(packets.iter().filter_map(|packet| Some((packet.at, crossing(end, packet)?))));
     }
     events.retain(|(at, _)| visit.includes(*at) || *at == end.opened_at);
     events.sort_by_key(|(at, _)| *at);
@@ -89,7 +91,10 @@ fn metrics(sample: &SenderSample, mss: u64) -> Map<String, Value> {
     let known = [
         ("congestion_window", Some(json!(u64::from(stats.cwnd) * mss))),
         ("ssthresh", stats.ssthresh.map(|segments| json!(u64::from(segments) * mss))),
-        ("bytes_in_flight", Some(json!(stats.unacknowledged_bytes.saturating_sub(stats.unsent_bytes)))),
+        (
+            "bytes_in_flight",
+            Some(json!(stats.unacknowledged_bytes.saturating_sub(stats.unsent_bytes))),
+        ),
         ("packets_in_flight", Some(json!(stats.in_flight))),
         ("smoothed_rtt", stats.srtt.map(ms)),
         ("min_rtt", stats.min_rtt.map(ms)),

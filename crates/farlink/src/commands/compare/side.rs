@@ -42,6 +42,16 @@ impl Side {
         Ok(Side { results: results.collect(), cells: cells.into_values().collect() })
     }
 
+    /// Its scenarios.
+    pub fn cells(&self) -> &[Arc<Scenario>] {
+        &self.cells
+    }
+
+    /// Its journeys.
+    pub fn results(&self) -> &[(JourneyPlan, JourneyResult)] {
+        &self.results
+    }
+
     /// True if the setting differs between its cells.
     fn varies(&self, setting: &Setting) -> bool {
         self.cells.iter().any(|cell| setting.get(cell) != setting.get(&self.cells[0]))

@@ -65,8 +65,9 @@ impl LiveAnswer {
                 let mut sorted = only.to_vec();
                 sorted.sort_by(|a, b| a.1.total_cmp(&b.1));
                 let told = sorted.iter().take(MOST_ARMS);
-                let told: Vec<String> =
-                    told.map(|(arm, median)| format!("{} {}", arm.name(), span_f64(*median))).collect();
+                let told: Vec<String> = told
+                    .map(|(arm, median)| format!("{} {}", arm.name(), span_f64(*median)))
+                    .collect();
                 Some(told.join(", "))
             }
             several => {
@@ -76,7 +77,10 @@ impl LiveAnswer {
                     *firsts.entry(first.map_or("", |(arm, _)| arm.name())).or_default() += 1;
                 }
                 let (name, count) = firsts.into_iter().max_by_key(|(_, count)| *count)?;
-                Some(format!("{name} first under {count} of {}", counted(several.len(), "condition")))
+                Some(format!(
+                    "{name} first under {count} of {}",
+                    counted(several.len(), "condition")
+                ))
             }
         }
     }
@@ -92,12 +96,14 @@ mod tests {
     /// A plan of two protocols over some networks.
     fn plan(rtts: &[u64]) -> Plan {
         let cell = |rtt_ms: u64, protocol| {
-            let network = NetworkSpec { rtt_ns: Some(rtt_ms * 1_000_000), ..NetworkSpec::default() };
+            let network =
+                NetworkSpec { rtt_ns: Some(rtt_ms * 1_000_000), ..NetworkSpec::default() };
             let mut scenario = Scenario::new("a", network);
             scenario.stack.protocol = protocol;
             scenario
         };
-        let cells = rtts.iter().flat_map(|rtt| [Protocol::H1, Protocol::H2].map(|it| cell(*rtt, it)));
+        let cells =
+            rtts.iter().flat_map(|rtt| [Protocol::H1, Protocol::H2].map(|it| cell(*rtt, it)));
         Plan::new("test", 1, 3, Order::Alternated, cells.collect())
     }
 
