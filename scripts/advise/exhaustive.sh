@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The advisor's search against trying everything: 10 pages over 5 networks. It prints load times of both and loads made; where the two
-# differ, both are loaded again with other seeds. It fails if the search is then more than 1 % behind anywhere, or makes more than a tenth of
-# the loads in all.
+# differ, both are loaded again with other seeds. It fails if the search is more than 1 % behind anywhere, with the same seeds and with others,
+# or makes more than a tenth of the loads in all.
 #
 #   scripts/advise/exhaustive.sh [REPETITIONS]      default: 10 loads of each configuration
 set -euo pipefail

@@ -1,5 +1,6 @@
 """Runs of an experiment alone and watched, in turn: PROGRAM CHROMIUM EXPERIMENT PAIRS (scripts/ui/large.sh)."""
 
+import atexit
 import pathlib
 import signal
 import statistics
@@ -13,9 +14,17 @@ from playwright.sync_api import expect, sync_playwright
 program, chromium, experiment, pairs = sys.argv[1:]
 
 
+servers = []
+
+
 def serve(store):
     served = subprocess.Popen([program, "ui", "--store", store], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    servers.append(served)
     return served, served.stdout.readline().strip()
+
+
+# None outlives a failure.
+atexit.register(lambda: [served.kill() for served in servers if served.poll() is None])
 
 
 def end(served):
