@@ -50,7 +50,12 @@ pub fn run(args: &Advise) -> Result<ExitCode, CliError> {
     });
     let found = match args.exhaustive {
         true => vec![scores.exhaustive(&adviser.space)],
-        false => scores.search(&adviser.space),
+        false => {
+            scores.search(&adviser.space);
+            let most =
+                within_a_tenth(everything, scores.count(), repetitions, args.loads.repetitions);
+            scores.finalists(&adviser.space, most)
+        }
     };
     let tried = scores.count();
     let best = adviser.simplified(adviser.best_of(found));
@@ -72,6 +77,14 @@ pub fn run(args: &Advise) -> Result<ExitCode, CliError> {
         false => print(args, &adviser, &steps, &searched)?,
     }
     Ok(ExitCode::Success)
+}
+
+/// Configurations that may be loaded with all repetitions, so that search, finalists and steps stay within a tenth of all loads.
+fn within_a_tenth(everything: usize, tried: usize, searched: u32, repetitions: u32) -> usize {
+    /// Configurations on the way to the best one, which are measured as steps of the advice.
+    const STEPS: usize = 4;
+    let loads = (everything * repetitions as usize / 10).saturating_sub(tried * searched as usize);
+    (loads / repetitions as usize).saturating_sub(STEPS)
 }
 
 /// The settings; those with several values are refused, except for networks and protocols.

@@ -153,8 +153,8 @@ impl<F: FnMut(&Configuration) -> Option<f64>> Scores<F> {
         scored.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, it)| it)
     }
 
-    /// Configurations that the search finds best, to be measured more closely: the first by score, and the best of each protocol within reach.
-    pub fn search(&mut self, space: &SearchSpace) -> Vec<Configuration> {
+    /// Searches the space: afterwards [`Scores::finalists`] are known.
+    pub fn search(&mut self, space: &SearchSpace) {
         let protocols = 0..space.protocols.len();
         let of_protocols: Vec<Configuration> = protocols
             .map(|protocol| {
@@ -165,7 +165,6 @@ impl<F: FnMut(&Configuration) -> Option<f64>> Scores<F> {
         if let Some(best) = self.best(of_protocols) {
             self.polish(space, best);
         }
-        self.finalists(space)
     }
 
     /// Applies the helpful changes one after another.
@@ -190,16 +189,31 @@ impl<F: FnMut(&Configuration) -> Option<f64>> Scores<F> {
         }
     }
 
-    fn finalists(&self, space: &SearchSpace) -> Vec<Configuration> {
+    /// Configurations to be measured more closely: the first by score and the best of each protocol within reach, then, up to `most` of
+    /// them, the next of each protocol in turn, since few loads over a lossy network may have misled the search.
+    pub fn finalists(&self, space: &SearchSpace, most: usize) -> Vec<Configuration> {
         let scored = self.known.iter().filter_map(|(it, score)| Some(((*score)?, it)));
         let mut scored: Vec<(f64, &Configuration)> = scored.collect();
         scored.sort_by(|a, b| a.0.total_cmp(&b.0));
         let limit = scored.first().map_or(0.0, |(score, _)| score + WITHIN_REACH);
-        let of_protocol = |protocol| scored.iter().find(move |(_, it)| it.protocol == protocol);
-        let of_protocols = (0..space.protocols.len()).filter_map(of_protocol);
+        let of_protocol = |protocol| scored.iter().filter(move |(_, it)| it.protocol == protocol);
+        let protocols = 0..space.protocols.len();
+        let firsts = protocols.clone().filter_map(|protocol| of_protocol(protocol).next());
+        let sure = scored.iter().take(FINALISTS).chain(firsts).filter(|(score, _)| *score <= limit);
+        let in_turn = (0..scored.len()).flat_map(|place| {
+            let mut turn: Vec<&(f64, &Configuration)> =
+                protocols.clone().filter_map(|protocol| of_protocol(protocol).nth(place)).collect();
+            turn.sort_by(|a, b| a.0.total_cmp(&b.0));
+            turn
+        });
         let mut finalists: Vec<Configuration> = Vec::new();
-        for (score, it) in scored.iter().take(FINALISTS).chain(of_protocols) {
-            if *score <= limit && !finalists.contains(it) {
+        for (_, it) in sure {
+            if !finalists.contains(it) {
+                finalists.push((*it).clone());
+            }
+        }
+        for (_, it) in in_turn {
+            if finalists.len() < most && !finalists.contains(it) {
                 finalists.push((*it).clone());
             }
         }
@@ -272,7 +286,14 @@ mod tests {
         let mut all = Scores::new(|it| Some(score(&space, it)));
         let best = all.exhaustive(&space);
         let mut some = Scores::new(|it| Some(score(&space, it)));
-        assert_eq!(some.search(&space)[0], best);
+        some.search(&space);
+        assert_eq!(some.finalists(&space, 0)[0], best);
+        let many = some.finalists(&space, 12);
+        assert_eq!((many.len(), &many[0]), (12, &best));
+        assert!(
+            (0..3).all(|protocol| many.iter().any(|it| it.protocol == protocol)),
+            "each has its turn"
+        );
         assert!(some.count() * 3 < all.count(), "{} of {}", some.count(), all.count());
     }
 
@@ -283,6 +304,7 @@ mod tests {
             0 if it.values.iter().all(Option::is_none) => Some(0.0),
             _ => None,
         });
-        assert_eq!(scores.search(&space), [space.base()]);
+        scores.search(&space);
+        assert_eq!(scores.finalists(&space, 9), [space.base()]);
     }
 }
