@@ -71,7 +71,7 @@ fn world(summary: &ReportSummary, scenarios: &[&Scenario]) -> String {
     }
 }
 
-/// What is real code and what a model.
+/// Real code and models.
 fn stack(scenarios: &[&Scenario]) -> String {
     let simulated: Vec<&&Scenario> = scenarios.iter().filter(|it| it.world == World::Sim).collect();
     let is_quic = scenarios.iter().any(|it| it.stack.protocol.to_string().starts_with("h3"));
@@ -93,7 +93,7 @@ fn stack(scenarios: &[&Scenario]) -> String {
     told + "."
 }
 
-/// What was varied.
+/// Axes of the run.
 fn conditions(summary: &ReportSummary) -> String {
     if summary.varied.is_empty() {
         return String::new();

@@ -1,7 +1,7 @@
 //! An experiment: a TOML file that spans a grid of scenarios.
 //!
-//! A key that holds a list is an axis; the grid is the product of all axes, without the combinations that the file excludes. Typed input and resolved plan are
-//! two types: a [`Plan`](crate::Plan) that exists is valid. [`Source`] is the text, with single keys set from the
+//! A key that holds a list is an axis; the grid is the product of all axes, without the combinations that the file
+//! excludes. Typed input and resolved plan are two types: a [`Plan`](crate::Plan) that exists is valid. [`Source`] is the text, with single keys set from the
 //! command line; a [`Catalogue`] knows the names in it. `docs/experiment.md` documents the format.
 
 use crate::{NetworkSpec, PageRef};

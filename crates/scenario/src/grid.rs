@@ -95,7 +95,7 @@ struct ParsedAxis<'a> {
     axis: &'a Axis,
     applies: Option<Applies>,
     changes: Vec<Change>,
-    /// What each value makes of a usual scenario: equal values make the same of it, however they are written.
+    /// A usual scenario with each value: equal values give the same one, however they are written.
     outcomes: Vec<Scenario>,
 }
 

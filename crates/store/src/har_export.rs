@@ -1,6 +1,6 @@
 //! HAR 1.2 of a visit (<http://www.softwareishard.com/blog/har-12-spec/>).
 //!
-//! What HAR 1.2 has no fields for is named as in waterfall-tools' extended schema, which is WebPageTest's.
+//! Fields that HAR 1.2 lacks have the names of waterfall-tools' extended schema, which is WebPageTest's.
 //!
 //! Data unknown for a simulated visit are the specification's "does not apply": header lists are empty (their sizes
 //! are given), `content.size` is the encoded size. Our own fields begin with `_`, as the specification requires.

@@ -71,6 +71,9 @@ fn compare_runs(args: &Compare) -> Result<ExitCode, CliError> {
         return Err(CliError::bad_input("no arm of one run has its like in the other").hint(hint));
     }
     let budgets = Budgets::for_arms(&args.budgets, &pairing.arms)?;
+    if args.report.is_some() {
+        page::check(&sides)?;
+    }
     write_report(args, &sides, &super::worlds()?)?;
     conclude(args, &pairing, &budgets, |_| Ok(()))
 }
@@ -78,7 +81,7 @@ fn compare_runs(args: &Compare) -> Result<ExitCode, CliError> {
 /// Writes the report of both sides, if it was asked for.
 fn write_report(args: &Compare, sides: &[Side; 2], worlds: &Worlds) -> Result<(), CliError> {
     let Some(path) = &args.report else { return Ok(()) };
-    page::write(path, &format!("{} and {}", args.before, args.after), sides, worlds)
+    page::write(path, &format!("{} and {}", args.before, args.after), args.seed, sides, worlds)
 }
 
 fn compare_pages(args: &Compare) -> Result<ExitCode, CliError> {
@@ -96,6 +99,9 @@ fn compare_pages(args: &Compare) -> Result<ExitCode, CliError> {
         super::warn_of_pages(plan, &worlds)?;
     }
     let unloaded = plans.each_ref().map(|plan| Side::of_loads(plan, Vec::new()));
+    if args.report.is_some() {
+        page::check(&unloaded)?;
+    }
     let budgets = Budgets::for_arms(&args.budgets, &Pairing::of(&unloaded[0], &unloaded[1]).arms)?;
     let cancel = interrupt::flag()?;
     let Some(sides) = load_both(args, &plans, &worlds, &cancel) else {

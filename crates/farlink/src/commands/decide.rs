@@ -5,8 +5,8 @@ mod server_cpu;
 
 use std::sync::atomic::Ordering;
 
-use scenario::World;
 use scenario::settings::{SettingRole, setting};
+use scenario::{NetworkSpec, World};
 use serde_json::json;
 use statistics::percent;
 
@@ -40,8 +40,19 @@ pub fn run(args: &Decide) -> Result<ExitCode, CliError> {
         return Err(CliError::bad_input("--world emu: decisions come from simulations")
             .hint("check one with `farlink load --world emu`".to_owned()));
     }
+    let mut reached: Vec<&NetworkSpec> = Vec::new();
     for cell in plan.cells() {
         worlds.prepare(cell).map_err(refused)?;
+        if !reached.contains(&&cell.network) {
+            reached.push(&cell.network);
+        }
+    }
+    // Arms know their networks by the order in which they appear.
+    if reached.len() != networks.len() {
+        let skipped = plan.skipped().first().map(|skipped| skipped.sentence());
+        return Err(
+            CliError::bad_input("no choice can be run over one of the networks").hint(skipped)
+        );
     }
     super::warn_of_pages(&plan, &worlds)?;
     let cancel = interrupt::flag()?;

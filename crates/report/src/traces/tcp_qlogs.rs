@@ -37,7 +37,7 @@ pub(super) fn files(
 /// The events of one end during the visit, in order of time.
 fn events(visit: &ObservedVisit<'_>, end: &Endpoint, mss: u64) -> Vec<(Time, Value)> {
     let mut events = vec![(end.opened_at, opened(end))];
-    // A reno-like sender has no more to say than its samples; those of the kernel's tracepoint show the state before a segment.
+    // Samples of the kernel's tracepoint show the state before a segment.
     let samples = end.series.iter().filter(|sample| sample.trigger != Trigger::Probe);
     let mut before = Map::new();
     for sample in samples {

@@ -78,7 +78,7 @@ pub(super) struct HarPage {
     pub measured: MeasuredPage,
 }
 
-/// What HAR 1.2 has no fields for, by the names of WebPageTest and waterfall-tools. Times are milliseconds from navigation start.
+/// Measures that HAR 1.2 lacks, by the names of WebPageTest and waterfall-tools. Times are milliseconds from navigation start.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct MeasuredPage {
     #[serde(rename = "_TTFB", skip_serializing_if = "Option::is_none")]

@@ -12,22 +12,34 @@ use crate::commands::watched::ObservedJourneys;
 use crate::failure::CliError;
 use crate::show::arms;
 
-/// Writes the report of two sides to `path`.
+/// Checks that a report can tell both sides apart.
 ///
 /// # Errors
-/// If both sides have a scenario in common, which one report cannot tell apart.
-pub fn write(path: &Path, name: &str, sides: &[Side; 2], worlds: &Worlds) -> Result<(), CliError> {
+/// If they have a scenario in common.
+pub fn check(sides: &[Side; 2]) -> Result<(), CliError> {
     let [before, after] = sides;
-    let cells: Vec<Scenario> =
-        sides.iter().flat_map(Side::cells).map(|cell| Scenario::clone(cell)).collect();
     if before.cells().iter().any(|cell| after.cells().contains(cell)) {
         let message = "--report: both sides have the same page and settings, so that a report could not tell them apart";
         return Err(CliError::bad_input(message)
             .hint("`farlink report` writes the report of one run".to_owned()));
     }
+    Ok(())
+}
+
+/// Writes the report of two sides, which [`check`] has passed, to `path`; `seed` is that of their loads.
+pub fn write(
+    path: &Path,
+    name: &str,
+    seed: u64,
+    sides: &[Side; 2],
+    worlds: &Worlds,
+) -> Result<(), CliError> {
+    let before = &sides[0];
+    let cells: Vec<Scenario> =
+        sides.iter().flat_map(Side::cells).map(|cell| Scenario::clone(cell)).collect();
     let journeys = || sides.iter().flat_map(|side| side.results()).map(|(journey, _)| journey);
     let repetitions = journeys().map(|journey| journey.repetition + 1).max().unwrap_or(1);
-    let plan = Plan::new(name, 1, repetitions, Order::Blocked, cells);
+    let plan = Plan::new(name, seed, repetitions, Order::Blocked, cells);
     let firsts = [0, before.cells().len() as u32];
     let mut results = Vec::new();
     for (side, first) in sides.iter().zip(firsts) {

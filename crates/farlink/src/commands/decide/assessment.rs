@@ -101,7 +101,7 @@ pub struct Wrong {
     pub network: usize,
     /// The fastest choice there.
     pub better: String,
-    /// How much less time it takes, as a fraction.
+    /// Time that it takes less, as a fraction.
     pub by: f64,
 }
 
