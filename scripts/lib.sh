@@ -45,6 +45,17 @@ python_modules() {
   export PATH=$modules/bin:$PATH
 }
 
+# python_environment NAME REQUIREMENTS: prints the Python of an environment with these modules under target/, which is made if needed.
+python_environment() {
+  local folder=${CARGO_TARGET_DIR:-$root/target}/python/$1
+  if ! cmp -s "$2" "$folder/requirements.txt"; then
+    rm -rf "$folder"
+    python3 -m venv "$folder" && "$folder/bin/python" -m pip install --quiet --disable-pip-version-check -r "$2" >&2 || return 1
+    cp "$2" "$folder/requirements.txt"
+  fi
+  echo "$folder/bin/python"
+}
+
 stages=()
 
 # stage NAME COMMAND...: runs it and notes how long it took. The first command within it that fails ends everything.

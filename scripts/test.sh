@@ -132,7 +132,8 @@ stage "sim integration, golden, interop" integration
 stage "emu, as root and as a user" emu
 stage "simulated against emulated" validation
 stage "SPDY against npm spdy" scripts/spdy/check.sh
-for peer in h2spec nghttp2 node nginx apache raw-socket netty aioquic quic-go warc perfetto; do stage "interop: $peer" "scripts/interop/$peer/check.sh"; done
+for peer in h2spec nghttp2 node nginx apache raw-socket netty aioquic quic-go warc perfetto postgres; do stage "interop: $peer" "scripts/interop/$peer/check.sh"; done
+stage "tables in DuckDB, pandas, Polars" scripts/tables/check.sh
 stage "HARs validate" scripts/har/check.sh
 stage "captures in tshark" scripts/pcap-check.sh
 stage "report in Chromium" scripts/report-smoke.sh
@@ -141,4 +142,5 @@ stage "studies, quick" scripts/studies-quick.sh --program target/debug/farlink
 stage "a study killed and resumed" scripts/study-kill.sh --study petuchowski2015 -- --quick
 stage "documentation site" scripts/docs.sh
 stage "README commands" scripts/readme.sh
+stage "Python package" scripts/python/check.sh
 stage_times

@@ -46,8 +46,10 @@ for protocol in protocols:
     similar = max(account["inexact"] for account in accounts)
     same_requests = all(load.requests == live[0].requests for load in live + replay)
     same_bodies = all(load.bodies == live[0].bodies for load in live + replay)
+    # Over h1 the number of connections to a host depends on which of two responses ends first, in live loads as in replays.
     usual = lambda side: statistics.mode(str(load.connections) for load in side)
-    same_connections = usual(live) == usual(replay)
+    times = lambda side, connections: sum(str(load.connections) == connections for load in side)
+    same_connections = times(live, usual(replay)) > 0 and times(replay, usual(live)) > 0
     failed |= missing > 0 or not (same_requests and same_bodies and same_connections)
     failed |= abs(medians[1] / medians[0] - 1) > MOST
     say = lambda same: "same" if same else "DIFFER"
@@ -55,6 +57,6 @@ for protocol in protocols:
         f"{protocol:8}{medians[0]:7.0f} ms{medians[1]:7.0f} ms{100 * (medians[1] / medians[0] - 1):+9.1f}%  {ranges[0]:>16}  {ranges[1]:>16}"
         f"  {say(same_requests):8}  {say(same_connections):11}  {missing:7}  {similar:7}  {say(same_bodies)}"
     )
-    if not same_connections:
-        print(f"  live: {usual(live)}\n  replay: {usual(replay)}")
+    for connections in sorted({usual(live), usual(replay)}):
+        print(f"  in {times(live, connections)} live loads and {times(replay, connections)} replays of {loads}: {connections}")
 sys.exit(failed)

@@ -4,6 +4,7 @@ mod advise;
 mod budgets;
 mod compare;
 mod decide;
+mod export;
 mod loads;
 mod proxy;
 mod record;
@@ -20,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-use scenario::StopRule;
+use scenario::{Shard, StopRule};
 
 use crate::failure::CliError;
 
@@ -28,6 +29,7 @@ pub use self::advise::Advise;
 pub use self::budgets::BudgetArgs;
 pub use self::compare::Compare;
 pub use self::decide::Decide;
+pub use self::export::{ExportRun, Merge};
 pub use self::loads::Loads;
 pub use self::proxy::Proxy;
 pub use self::proxy::{Pep, PepEnd};
@@ -77,6 +79,10 @@ pub enum Command {
     Run(Run),
     /// Write the HTML report of a run.
     Report(Report),
+    /// Write tables of a run for notebooks and databases: Parquet, Arrow or CSV.
+    Export(ExportRun),
+    /// Merge stores that have parts of one experiment, as measured with `run --shard`.
+    Merge(Merge),
     /// List the runs of a store.
     Runs(Runs),
     /// Show a store in the browser: start runs, watch, compare, ask what would help (docs/ui.md).
@@ -137,6 +143,8 @@ pub enum Document {
     SettingsTable,
     /// JSON Schema of experiment files.
     Schema,
+    /// Tables and columns that `export` writes.
+    DataDictionary,
 }
 
 /// A number of repetitions, from 1.
@@ -284,7 +292,7 @@ pub struct Run {
     #[arg(value_name = "EXPERIMENT.toml", value_hint = ValueHint::FilePath)]
     pub experiment: PathBuf,
 
-    /// Store for results: a SQLite file, created if missing. Interrupted runs are resumed.
+    /// Store for results: a SQLite file, created if missing, or postgres://USER@HOST/DATABASE. Interrupted runs are resumed.
     #[arg(long, default_value = DEFAULT_STORE, value_hint = ValueHint::FilePath)]
     pub store: PathBuf,
 
@@ -295,6 +303,10 @@ pub struct Run {
     /// Run again even if the store contains this experiment.
     #[arg(long)]
     pub again: bool,
+
+    /// Run only a part of the journeys, one of several equal ones: 2/7. `farlink merge` puts the stores together.
+    #[arg(long, value_name = "NUMBER/OF", value_parser = Shard::from_str, conflicts_with_all = ["again", "plan"])]
+    pub shard: Option<Shard>,
 
     /// Only estimate loads, time and size of the store, from a sample of journeys.
     #[arg(long)]
@@ -360,19 +372,6 @@ pub struct Report {
     /// median visit of each arm).
     #[arg(long, value_name = "JOURNEY[:VISIT]")]
     pub visit: Vec<String>,
-
-    /// Write a CSV file with one row per visit.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub csv: Option<PathBuf>,
-
-    /// Write the same columns as an Apache Parquet file, numbers as numbers.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub parquet: Option<PathBuf>,
-
-    /// Write a CSV file of the servers' TCP windows over time, one row per sample as from `tcp_probe`, for visits that
-    /// recorded them.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub windows: Option<PathBuf>,
 
     /// Write each figure as SVG and PDF into this directory, as wide as --column (with Chromium).
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]

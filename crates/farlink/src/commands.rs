@@ -9,11 +9,13 @@ mod compare;
 mod decide;
 mod doctor;
 mod emulated_shell;
+mod export;
 mod files;
 mod init;
 mod interrupt;
 mod link;
 mod load;
+mod merge;
 mod output;
 mod pep;
 mod power;
@@ -38,6 +40,8 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::process;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use chromium::{Chromium, ChromiumError};
@@ -45,7 +49,7 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 use emu::Wire;
 use scenario::experiment::NameError;
-use scenario::{Plan, Program};
+use scenario::{Plan, Program, Scenario};
 use store::har_export::HarVisit;
 use testbed::emulate::{self, Role};
 use testbed::worlds::Worlds;
@@ -74,6 +78,8 @@ pub fn run(cli: Cli) -> Result<process::ExitCode, CliError> {
         Command::Init(init) => init::run(&init),
         Command::Run(run) => run::run(&run),
         Command::Report(report) => report::run(&report),
+        Command::Export(export) => export::run(&export),
+        Command::Merge(merge) => merge::run(&merge),
         Command::Runs(runs) => stores::list_runs(&runs),
         Command::Ui(args) => ui::run(&args),
         Command::Validate(validate) => validate::run(&validate),
@@ -146,19 +152,39 @@ fn har_text(visits: &[HarVisit<'_>]) -> String {
         .expect("a HAR is plain data, so it serialises")
 }
 
+/// Most pages whose cautions are printed; a campaign over more would open all of them first.
+const MOST_WARNED_PAGES: usize = 64;
+
 /// Prints the cautions of all pages of a plan to standard error, each once.
-pub fn warn_of_pages(plan: &Plan, worlds: &Worlds) -> Result<(), CliError> {
+pub fn warn_of_pages(plan: &Plan, worlds: &Worlds) {
     let mut seen = BTreeSet::new();
-    for cell in plan.cells() {
-        if !seen.insert(cell.page.spec.as_str()) {
-            continue;
-        }
-        let page = worlds.library().page_of(cell).map_err(CliError::bad_input)?;
+    let firsts = plan.cells().iter().filter(|cell| seen.insert(cell.page.spec.as_str()));
+    let firsts: Vec<&Arc<Scenario>> = firsts.collect();
+    if firsts.len() > MOST_WARNED_PAGES {
+        return;
+    }
+    prepare_pages(&firsts, worlds);
+    // A page that a pattern found may be unreadable; its journeys say so.
+    for page in firsts.iter().filter_map(|cell| worlds.library().page_of(cell).ok()) {
         for caution in &page.cautions {
             anstream::eprintln!("{}", wrapped(&format!("warning: {}: {caution}", page.name)));
         }
     }
-    Ok(())
+}
+
+/// Prepares pages on all cores: a recorded one takes seconds, since the network of its recording is sought.
+fn prepare_pages(of: &[&Arc<Scenario>], worlds: &Worlds) {
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..cores().min(of.len()) {
+            scope.spawn(|| {
+                while let Some(cell) = of.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    // Whoever needs the page gets the error.
+                    let _ = worlds.library().page_of(cell);
+                }
+            });
+        }
+    });
 }
 
 pub fn completions(shell: Shell) -> Result<ExitCode, CliError> {

@@ -123,4 +123,5 @@ fn the_command_line_is_documented() {
 #[test]
 fn the_exit_codes_are_documented() {
     is_generated("exit-codes");
+    is_generated("data-dictionary");
 }

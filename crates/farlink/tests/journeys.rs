@@ -66,7 +66,8 @@ fn a_run_through_a_list_has_its_pages_in_store_table_and_report() {
     let starts = "SELECT count(*) FROM visit WHERE started_at_ns >= 300000000000";
     let last: u64 = store.query_row(starts, [], |row| row.get(0)).unwrap();
     assert_eq!(last, 4, "the sixth visit of each journey begins after five minutes");
-    desk.farlink("report -o report.html --csv visits.csv").ok();
+    desk.farlink("report -o report.html").ok();
+    desk.farlink("export --csv visits.csv").ok();
     let report = desk.read("report.html");
     for said in ["All pages", "synthetic:3x2KB", "every=60s", "drawn=1"] {
         assert!(report.contains(said), "{said}");

@@ -433,11 +433,11 @@ fn reports_of_runs_that_are_not_there() {
     desk.farlink("report 7").refused(parts);
     let parts = &["no such directory: nowhere", "hint: mkdir -p nowhere"];
     desk.farlink("report -o nowhere/r.html").refused(parts);
-    desk.farlink("report --csv nowhere/v.csv").refused(parts);
+    desk.farlink("export --csv nowhere/v.csv").refused(parts);
 
     let store = rusqlite::Connection::open(desk.path("farlink.sqlite")).unwrap();
     store
-        .execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM visit; DELETE FROM journey")
+        .execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM visit; DELETE FROM stored_journey")
         .unwrap();
     let ran = desk.farlink("report");
     assert_eq!(ran.code, 2, "{}", ran.err);

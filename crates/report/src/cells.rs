@@ -1,5 +1,7 @@
 //! The visits of a run, gathered by cell and described.
 
+use std::sync::Arc;
+
 use crate::answer::Shortfall;
 use crate::causes::MeanLoadTime;
 use crate::tables::Radios;
@@ -11,7 +13,7 @@ use store::{JourneyRow, RunRow, VisitRow};
 #[derive(Clone, Debug)]
 pub struct ReportCell {
     /// The scenario.
-    pub scenario: Scenario,
+    pub scenario: Arc<Scenario>,
     /// `cold` or `warm`.
     pub view: String,
     /// The page within the journey's list; `None` if it has only one.
@@ -87,7 +89,7 @@ impl ReportCell {
         ReportCell {
             view: view.name().to_owned(),
             page: journey.scenario.page.pages.first().cloned(),
-            scenario: journey.scenario.clone(),
+            scenario: Arc::clone(&journey.scenario),
             arm: 0,
             condition: 0,
             visits: Vec::new(),

@@ -20,7 +20,7 @@ pub fn section(summary: &ReportSummary) -> String {
 
 /// The paragraph, as plain text.
 pub fn paragraph(summary: &ReportSummary) -> String {
-    let scenarios: Vec<&Scenario> = summary.cells.iter().map(|cell| &cell.scenario).collect();
+    let scenarios: Vec<&Scenario> = summary.cells.iter().map(|cell| &*cell.scenario).collect();
     let sentences = [
         world(summary, &scenarios),
         stack(&scenarios),

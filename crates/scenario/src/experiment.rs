@@ -29,6 +29,11 @@ pub trait Catalogue {
     /// Checks that the page, or every page of a list, can be loaded. Anything read from files has the digest of
     /// their contents.
     fn page(&self, spec: &str) -> Result<PageRef, NameError>;
+    /// The pages that a pattern with `*` stands for, sorted; any other text stands for itself. They are read when they are loaded: one that
+    /// cannot be read is a journey that failed.
+    fn pages_like(&self, pattern: &str) -> Result<Vec<String>, NameError> {
+        Ok(vec![pattern.to_owned()])
+    }
     /// Checks that the network is complete and known. One from a file has the digest of its contents.
     fn network(&self, network: &NetworkSpec) -> Result<Option<String>, NameError>;
     /// Checks that the device profile is known. One from a file has the digest of its contents.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::experiment::{Catalogue, NameError};
 use crate::settings::{Applies, Change, SETTINGS, Setting, property, setting};
+use crate::shared::Parts;
 use crate::{NetworkSpec, Scenario};
 
 pub use combinations::Combinations;
@@ -123,11 +124,12 @@ impl Grid {
         let mut exclusions = Exclusions::read(combinations, &read, catalogue)?;
         let mut acted = vec![false; axes.len()];
         let (mut cells, mut skipped) = (Vec::new(), Skips::default());
-        let mut first_impossible = None;
+        let (mut first_impossible, mut parts) = (None, Parts::default());
         for number in 0..dimensions.count()? {
             let chosen = dimensions.chosen(number);
             let is_excluded = exclusions.leave_out(&chosen);
-            let Some(cell) = cell(&read, &dimensions, &chosen, &mut acted) else { continue };
+            let Some(mut cell) = cell(&read, &dimensions, &chosen, &mut acted) else { continue };
+            parts.share(&mut cell);
             match cell.contradiction() {
                 None if !is_excluded => cells.push(cell),
                 None => skipped.add(EXCLUDED, || told(axes, &chosen)),
@@ -141,6 +143,7 @@ impl Grid {
         exclusions.check_matched()?;
         if !cells.is_empty() {
             check_networks(axes, &mut cells, catalogue)?;
+            cells.iter_mut().for_each(|cell| parts.share(cell));
             return Ok(Grid { cells, skipped: skipped.0 });
         }
         Err(match first_impossible {
@@ -319,7 +322,9 @@ fn check_networks(
                 .network(&cell.network)
                 .map_err(|refusal| fault(first, None, GridFault::Refused(refusal)))?,
         };
-        cell.network.base_digest.clone_from(&digest);
+        if cell.network.base_digest != digest {
+            cell.network.base_digest.clone_from(&digest);
+        }
         digests.insert(name, digest);
     }
     Ok(())

@@ -26,6 +26,7 @@ mod route;
 mod scenario;
 mod security;
 mod serving;
+mod shared;
 mod stack;
 mod transport;
 
@@ -43,9 +44,9 @@ pub use choice::{ChoiceError, nearest};
 pub use itinerary::{Itinerary, Keeps, PageOrder, VisitPace};
 pub use knobs::KnobError;
 pub use network::{NetworkSpec, Queue};
-pub use plan::StopRule;
 pub use plan::{
-    Execute, Floors, JourneyPlan, JourneyResult, MeasuredVisit, Order, Plan, VERSION, seed_of,
+    Execute, Floors, JourneyPlan, JourneyResult, Keep, MeasuredVisit, Order, Plan, Shard, StopRule,
+    VERSION, seed_of,
 };
 pub use recording::Recording;
 pub use route::{
@@ -53,3 +54,4 @@ pub use route::{
     Sight, Stretch, Tier, Via,
 };
 pub use scenario::{Noise, PageRef, Release, Scenario, World};
+pub use shared::Shared;

@@ -57,6 +57,52 @@ impl StopRule {
     }
 }
 
+choice! {
+    /// Parts of results that a store keeps.
+    pub enum Keep, "keep" {
+        /// Everything.
+        All = "all",
+        /// Load times, counts, floors, paints and energy of visits; no requests, connections, links, events and critical paths.
+        Visits = "visits",
+    }
+    not_yet {}
+}
+
+/// A part of a plan's journeys, for one of several processes or machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Its number, from 1.
+    pub number: u32,
+    /// Number of shards.
+    pub of: u32,
+}
+
+impl Shard {
+    /// Accepted texts, for error messages.
+    pub const EXPECTED: &str = "the number of a shard and of all shards, as 2/7";
+}
+
+impl std::str::FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Shard, String> {
+        let numbers = text.split_once('/').and_then(|(number, of)| {
+            Some(Shard { number: number.trim().parse().ok()?, of: of.trim().parse().ok()? })
+        });
+        let shard = numbers.filter(|shard| (1..=shard.of).contains(&shard.number));
+        shard.ok_or_else(|| format!("expected {}", Self::EXPECTED))
+    }
+}
+
+impl std::fmt::Display for Shard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.number, self.of)
+    }
+}
+
+/// Pages of a shard, at least, if shards are parted by pages.
+const PAGES_A_SHARD: u64 = 4;
+
 /// Scenarios with their repetitions and seeds; never empty.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -67,6 +113,8 @@ pub struct Plan {
     order: Order,
     cells: Vec<Arc<Scenario>>,
     skipped: Vec<Skipped>,
+    keep: Keep,
+    shard: Option<Shard>,
 }
 
 /// The version of farlink that makes and executes a plan.
@@ -96,7 +144,8 @@ impl Plan {
         };
         let cells = cells.into_iter().map(drawn).collect();
         let (name, skipped) = (name.into(), Vec::new());
-        Plan { name, seed, repetitions, until: None, order, cells, skipped }
+        let (keep, shard) = (Keep::All, None);
+        Plan { name, seed, repetitions, until: None, order, cells, skipped, keep, shard }
     }
 
     /// The plan's name.
@@ -115,6 +164,28 @@ impl Plan {
     #[must_use]
     pub fn without(self, skipped: Vec<Skipped>) -> Plan {
         Plan { skipped, ..self }
+    }
+
+    /// The same plan, of whose results a store keeps this.
+    #[must_use]
+    pub fn keeping(self, keep: Keep) -> Plan {
+        Plan { keep, ..self }
+    }
+
+    /// Parts of the results that a store keeps.
+    pub fn keep(&self) -> Keep {
+        self.keep
+    }
+
+    /// The same plan, of whose journeys this process executes a shard.
+    #[must_use]
+    pub fn sharded(self, shard: Option<Shard>) -> Plan {
+        Plan { shard, ..self }
+    }
+
+    /// The shard that is executed here; `None` is all.
+    pub fn shard(&self) -> Option<Shard> {
+        self.shard
     }
 
     /// Combinations of settings that were left out because no world can run them.
@@ -171,6 +242,38 @@ impl Plan {
         self.cells.len() as u64 * u64::from(self.repetitions)
     }
 
+    /// Number of journeys of the shard that is executed here.
+    pub fn own_journey_count(&self) -> u64 {
+        self.own_positions().count() as u64
+    }
+
+    /// Positions of the shard that is executed here, in the plan's order. Of many pages each belongs to one shard, so that it is
+    /// prepared once.
+    fn own_positions(&self) -> impl Iterator<Item = u64> {
+        let page_turns = self.cells.windows(2).map(|two| u64::from(two[0].page != two[1].page));
+        let page_numbers = std::iter::once(0).chain(page_turns.scan(0, |number, turn| {
+            *number += turn;
+            Some(*number)
+        }));
+        let pages = page_numbers.clone().last().unwrap_or(0) + 1;
+        let by_page = self.shard.is_some_and(|shard| pages >= PAGES_A_SHARD * u64::from(shard.of));
+        let repetitions = self.repetitions;
+        let all = (0..self.cells.len()).zip(page_numbers).flat_map(move |(cell, page)| {
+            (0..repetitions).map(move |repetition| (cell, repetition, page))
+        });
+        let is_own = move |(turn, (.., page)): &(u64, (usize, u32, u64))| match self.shard {
+            None => true,
+            Some(shard) => {
+                let turn = if by_page { *page } else { *turn };
+                turn % u64::from(shard.of) == u64::from(shard.number) - 1
+            }
+        };
+        (0_u64..)
+            .zip(all)
+            .filter(is_own)
+            .map(|(_, (cell, repetition, _))| self.position(cell, repetition))
+    }
+
     /// Positions of each scenario: with a stop rule there is room for all repetitions, so that positions stay when they become more.
     fn stride(&self) -> u64 {
         u64::from(self.until.map_or(self.repetitions, |rule| rule.most))
@@ -194,10 +297,9 @@ impl Plan {
         }
     }
 
-    /// The positions in the order in which they are to be executed.
+    /// The positions of the plan, or of its shard, in the order in which they are to be executed.
     pub fn execution_order(&self) -> Vec<u64> {
-        let positions = |cell| (0..self.repetitions).map(move |it| self.position(cell, it));
-        let mut order: Vec<u64> = (0..self.cells.len()).flat_map(positions).collect();
+        let mut order: Vec<u64> = self.own_positions().collect();
         let stride = self.stride();
         match self.order {
             Order::Blocked => {}
@@ -213,7 +315,8 @@ impl Plan {
     }
 
     /// Digest of what the plan measures, in hexadecimal: equal digests mean equal rows. It covers the version
-    /// of farlink, the seed, the repetitions or their stop rule, and every scenario; not the name, nor the order.
+    /// of farlink, the seed, the repetitions or their stop rule, the parts that are kept, and every scenario; not the name, the order
+    /// or the shard.
     pub fn digest(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         let mut field = |text: &str| {
@@ -228,6 +331,9 @@ impl Plan {
             Some(StopRule { width_ppm, fewest, most }) => {
                 field(&format!("{fewest} to {most} until {width_ppm}"));
             }
+        }
+        if self.keep != Keep::All {
+            field(self.keep.name());
         }
         for cell in &self.cells {
             field(&cell.canonical());
@@ -355,6 +461,47 @@ mod tests {
         assert_eq!(few.digest(), more.digest());
         assert_ne!(few.digest(), plan(Order::Alternated).digest());
         assert_eq!(more.repeated(100).repetitions(), 10);
+    }
+
+    #[test]
+    fn shards_share_the_journeys() {
+        let whole = plan(Order::Alternated);
+        let of = 4;
+        let shards = (1..=of).map(|number| whole.clone().sharded(Some(Shard { number, of })));
+        let mut all = Vec::new();
+        for shard in shards {
+            assert_eq!(shard.digest(), whole.digest());
+            assert_eq!(shard.execution_order().len() as u64, shard.own_journey_count());
+            all.extend(shard.execution_order());
+        }
+        all.sort_unstable();
+        assert_eq!(all, [0, 1, 2, 3, 4, 5]);
+        assert_eq!("2/7".parse(), Ok(Shard { number: 2, of: 7 }));
+        for wrong in ["0/7", "8/7", "1", "1/0", "a/b", ""] {
+            assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_page_of_many_belongs_to_one_shard() {
+        let pages = ["a", "b", "c", "d", "e", "f", "g", "h"].map(str::to_owned);
+        let cells = pages.iter().flat_map(|page| {
+            [1, 2].map(|down| {
+                let mut cell = Scenario::new(page.clone(), NetworkSpec::default());
+                cell.network.down_bit_per_s = Some(down);
+                cell
+            })
+        });
+        let whole = Plan::new("test", 7, 3, Order::Blocked, cells.collect());
+        let shard = whole.clone().sharded(Some(Shard { number: 2, of: 2 }));
+        let mut its: Vec<String> = shard
+            .execution_order()
+            .into_iter()
+            .map(|it| whole.journey(it).scenario.page.spec.clone())
+            .collect();
+        assert_eq!(its.len(), 24);
+        its.dedup();
+        assert_eq!(its, ["b", "d", "f", "h"]);
     }
 
     #[test]

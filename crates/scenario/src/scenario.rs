@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     BackgroundTraffic, Client, Clients, DiscoverySettings, Itinerary, KeepAlive, Multiplexing,
     NetworkSpec, OriginAddresses, PrioritiesRef, Quic, Recording, RequestHeaderMode, Resolution,
-    Route, Security, Server, Serving, Stack, Transport, View,
+    Route, Security, Server, Serving, Shared, Stack, Transport, View,
 };
 use crate::choice;
 
@@ -80,14 +80,14 @@ pub struct Scenario {
     /// The page that is loaded.
     pub page: PageRef,
     /// The network between client and servers.
-    pub network: NetworkSpec,
+    pub network: Shared<NetworkSpec>,
     /// The protocol stack.
-    pub stack: Stack,
+    pub stack: Shared<Stack>,
     /// TCP's settings.
-    pub transport: Transport,
+    pub transport: Shared<Transport>,
     /// Settings of QUIC, for a protocol that runs on it. Omitted from the text if none is set.
     #[serde(default, skip_serializing_if = "Quic::is_usual")]
-    pub quic: Quic,
+    pub quic: Shared<Quic>,
     /// Settings of HTTP/2 or SPDY. Omitted from the text if none is set.
     #[serde(default, skip_serializing_if = "Multiplexing::is_usual")]
     pub multiplexing: Multiplexing,
@@ -103,12 +103,12 @@ pub struct Scenario {
     )]
     pub request_headers: RequestHeaderMode,
     /// The client that loads it.
-    pub client: Client,
+    pub client: Shared<Client>,
     /// Number of clients. Omitted from the text for a single one, the behaviour before there was a choice.
     #[serde(default, skip_serializing_if = "Clients::is_one_alone")]
     pub clients: Clients,
     /// The servers.
-    pub server: Server,
+    pub server: Shared<Server>,
     /// Keep-alive of HTTP/1.1 at servers. Omitted from the text if nothing is set.
     #[serde(default, skip_serializing_if = "KeepAlive::is_usual")]
     pub keep_alive: KeepAlive,
@@ -134,17 +134,17 @@ pub struct Scenario {
     /// Background traffic of the client. Omitted from the text if there is none, the behaviour before there was
     /// a choice.
     #[serde(default, skip_serializing_if = "BackgroundTraffic::is_none")]
-    pub traffic: BackgroundTraffic,
+    pub traffic: Shared<BackgroundTraffic>,
     /// Settings of TLS. Omitted from the text if none is set, the behaviour before there was a choice.
     #[serde(default, skip_serializing_if = "Security::is_usual")]
-    pub security: Security,
+    pub security: Shared<Security>,
     /// Resolution of names. Omitted from the text for a hosts file, the behaviour before there was a choice.
     #[serde(default, skip_serializing_if = "Resolution::is_by_hosts")]
     pub resolution: Resolution,
     /// Route of requests to the page's hosts. Omitted from the text for the direct route, the behaviour before
     /// there was a choice.
     #[serde(default, skip_serializing_if = "Route::is_usual")]
-    pub route: Route,
+    pub route: Shared<Route>,
     /// Digest of the PAC file that the route names, so that a changed file is another cell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pac_digest: Option<String>,
@@ -166,19 +166,19 @@ impl PageRef {
 impl Scenario {
     /// The page over the network with everything else at its default: HTTP/2 with TLS 1.3, Linux's
     /// TCP, a desktop with Chrome's policy, a cold cache, noise on.
-    pub fn new(page: impl Into<String>, network: NetworkSpec) -> Scenario {
+    pub fn new(page: impl Into<String>, network: impl Into<Shared<NetworkSpec>>) -> Scenario {
         Scenario {
             page: PageRef::named(page),
-            network,
-            stack: Stack::default(),
-            transport: Transport::default(),
-            quic: Quic::default(),
+            network: network.into(),
+            stack: Shared::default(),
+            transport: Shared::default(),
+            quic: Shared::default(),
             multiplexing: Multiplexing::default(),
             discovery: DiscoverySettings::default(),
             request_headers: RequestHeaderMode::default(),
-            client: Client::default(),
+            client: Shared::default(),
             clients: Clients::default(),
-            server: Server::default(),
+            server: Shared::default(),
             keep_alive: KeepAlive::default(),
             origin_addresses: OriginAddresses::Separate,
             priorities: None,
@@ -186,10 +186,10 @@ impl Scenario {
             noise: Noise::On,
             world: World::Sim,
             release: Release::Single,
-            traffic: BackgroundTraffic::default(),
-            security: Security::default(),
+            traffic: Shared::default(),
+            security: Shared::default(),
             resolution: Resolution::default(),
-            route: Route::default(),
+            route: Shared::default(),
             pac_digest: None,
             journey: Itinerary::default(),
             record: Recording::default(),

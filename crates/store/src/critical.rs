@@ -2,29 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use record::{CriticalPath, PathCause, PathStep};
-use rusqlite::{Transaction, named_params};
-
+use super::sql::{Database, insert, values};
 use super::{RunId, Store, StoreError, VisitKey};
+use record::{CriticalPath, PathCause, PathStep};
 
 /// Excess of a visit over its floor, in nanoseconds; causes without a step are missing.
 pub type ExcessByCause = BTreeMap<PathCause, i64>;
 
 /// Inserts the critical path of a visit.
 pub(super) fn insert(
-    transaction: &Transaction<'_>,
+    database: &Database,
     key: VisitKey,
     path: &CriticalPath,
 ) -> Result<(), StoreError> {
-    let mut statement = transaction.prepare_cached(
-        "INSERT INTO critical_step (run_id, journey, visit, step, object, cause, from_ns, until_ns, excess_ns)
-         VALUES (:run, :journey, :visit, :step, :object, :cause, :from, :until, :excess)",
-    )?;
     for (index, step) in path.steps.iter().enumerate() {
-        statement.execute(named_params! {
-            ":run": key.run.0, ":journey": key.journey, ":visit": key.visit, ":step": index as u64,
-            ":object": step.object, ":cause": step.cause.name(), ":from": step.from_ns,
-            ":until": step.until_ns, ":excess": step.excess_ns,
+        insert!(database, "critical_step", {
+            "run_id": key.run.0, "journey": key.journey, "visit": key.visit, "step": index as u64,
+            "object": step.object, "cause": step.cause.name(), "from_ns": step.from_ns,
+            "until_ns": step.until_ns, "excess_ns": step.excess_ns,
         })?;
     }
     Ok(())
@@ -34,7 +29,7 @@ impl Store {
     /// The critical path of a visit; `None` if it did not load or has no floor.
     pub fn critical_path(&self, key: VisitKey) -> Result<Option<CriticalPath>, StoreError> {
         let sql = "SELECT * FROM critical_step WHERE run_id = ?1 AND journey = ?2 AND visit = ?3 ORDER BY step";
-        let steps = self.rows(sql, key.params(), |row| {
+        let steps = self.rows(sql, &key.values(), |row| {
             let cause: String = row.get("cause")?;
             Ok(PathStep {
                 object: row.get("object")?,
@@ -52,9 +47,9 @@ impl Store {
         &self,
         run: RunId,
     ) -> Result<BTreeMap<(u64, u32), ExcessByCause>, StoreError> {
-        let sql = "SELECT journey, visit, cause, sum(excess_ns) AS excess_ns FROM critical_step
+        let sql = "SELECT journey, visit, cause, CAST(sum(excess_ns) AS BIGINT) AS excess_ns FROM critical_step
              WHERE run_id = ?1 GROUP BY journey, visit, cause";
-        let rows = self.rows(sql, [run.0], |row| {
+        let rows = self.rows(sql, values![run.0], |row| {
             let cause: String = row.get("cause")?;
             Ok((
                 row.get("journey")?,

@@ -3,14 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::{StoreError, proxied, series};
+use super::postgres::{self, Session};
+use super::sql::{Database, values};
+use super::{StoreError, proxied, series, shared};
 
-/// An open store. SQLite allows one writing process at a time.
+/// An open store. A SQLite file allows one writing process at a time, a server any number.
 #[derive(Debug)]
 pub struct Store {
-    pub(super) connection: Connection,
+    pub(super) database: Database,
     pub(super) path: PathBuf,
 }
 
@@ -23,8 +25,12 @@ impl Store {
         connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
     }
 
-    /// Opens the store at `path`; an older format is migrated, a newer one rejected.
+    /// Opens the store at `path`, a file or the URL of a PostgreSQL server (`postgres://...`); an older format is migrated,
+    /// a newer one rejected.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
+        if let Some(url) = server_url(path) {
+            return Store::of_server(url, false);
+        }
         if !path.exists() {
             return Err(StoreError::Absent { path: path.to_owned() });
         }
@@ -33,6 +39,9 @@ impl Store {
 
     /// Opens the store at `path`, or creates it.
     pub fn open_or_create(path: &Path) -> Result<Store, StoreError> {
+        if let Some(url) = server_url(path) {
+            return Store::of_server(url, true);
+        }
         if path.exists() { Store::open(path) } else { Store::create(path) }
     }
 
@@ -41,12 +50,48 @@ impl Store {
         let path = PathBuf::from("the memory");
         let prepared = Connection::open_in_memory().map_err(StoreError::from);
         match prepared.and_then(|connection| prepare(connection, &path)) {
-            Ok(connection) => Ok(Store { connection, path }),
+            Ok(connection) => Ok(Store { database: Database::Sqlite(connection), path }),
             Err(error) => Err(error.at(&path)),
         }
     }
 
-    /// Path of the file.
+    fn of_server(url: &str, may_create: bool) -> Result<Store, StoreError> {
+        let database = Database::Postgres(Box::new(Session::open(url, may_create)?));
+        Ok(Store { database, path: postgres::without_password(url).into() })
+    }
+
+    /// Returns true if several processes may write to it at a time.
+    pub fn is_shared(&self) -> bool {
+        matches!(self.database, Database::Postgres(_))
+    }
+
+    /// Runs `work` while no other runner does so for the plan with this digest: of several that begin an experiment in one store, one
+    /// begins its run and the others find it.
+    pub fn one_by_one<T>(
+        &mut self,
+        plan_digest: &str,
+        work: impl FnOnce(&mut Store) -> T,
+    ) -> Result<T, StoreError> {
+        if !self.is_shared() {
+            // A file has one writer.
+            return Ok(work(self));
+        }
+        let key = values![plan_digest];
+        self.database.execute("SELECT pg_advisory_lock(hashtextextended(?1, 0))", key)?;
+        let result = work(self);
+        self.database.execute("SELECT pg_advisory_unlock(hashtextextended(?1, 0))", key)?;
+        Ok(result)
+    }
+
+    #[cfg(test)]
+    pub(super) fn sqlite(&self) -> &Connection {
+        match &self.database {
+            Database::Sqlite(connection) => connection,
+            Database::Postgres(_) => panic!("the store is in a server"),
+        }
+    }
+
+    /// Path of the file, or URL without a password.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -61,9 +106,14 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
     let path = path.to_owned();
     let opened = Connection::open_with_flags(&path, flags).map_err(StoreError::from);
     match opened.and_then(|connection| prepare(connection, &path)) {
-        Ok(connection) => Ok(Store { connection, path }),
+        Ok(connection) => Ok(Store { database: Database::Sqlite(connection), path }),
         Err(error) => Err(error.at(&path)),
     }
+}
+
+/// The path as the URL of a server, if it is one.
+pub fn server_url(path: &Path) -> Option<&str> {
+    path.to_str().filter(|path| postgres::is_url(path))
 }
 
 fn prepare(mut connection: Connection, path: &Path) -> Result<Connection, StoreError> {
@@ -75,6 +125,7 @@ fn prepare(mut connection: Connection, path: &Path) -> Result<Connection, StoreE
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     proxied::register(&connection)?;
     series::register(&connection)?;
+    shared::register(&connection)?;
     migrate(&mut connection, found)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     Ok(connection)
@@ -113,7 +164,8 @@ pub const APPLICATION_ID: i32 = 0x6661_724b;
 pub const UNRELEASED: i32 = 0x6661_726c;
 
 /// The steps from format n to n + 1.
-const STEPS: &[&str] = &[include_str!("schema.sql"), include_str!("schema_2.sql")];
+const STEPS: &[&str] =
+    &[include_str!("schema.sql"), include_str!("schema_2.sql"), include_str!("schema_3.sql")];
 
 /// The format that this version writes.
 pub const FORMAT: u32 = STEPS.len() as u32;
@@ -127,8 +179,10 @@ fn apply(connection: &mut Connection, found: u32, steps: &[&str]) -> Result<(), 
     if found as usize == steps.len() {
         return Ok(());
     }
-    let transaction = connection.transaction()?;
-    for step in &steps[found as usize..] {
+    // Two processes may open a new store at once: the second finds what the first has made.
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let now: u32 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    for step in &steps[(found.max(now) as usize).min(steps.len())..] {
         transaction.execute_batch(step)?;
     }
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;

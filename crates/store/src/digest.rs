@@ -4,8 +4,10 @@
 //! clock, the run's number and the bytes of the compression do not count.
 
 use record::{EmulationRecord, LinkRecord, Paint, RadioRecord, RadioStateRecord};
-use rusqlite::types::ValueRef;
 
+use scenario::Keep;
+
+use super::sql::{Value, values};
 use super::tables::TableRow;
 use super::{RunId, Store, StoreError, VisitKey, objects, series};
 
@@ -34,14 +36,14 @@ struct PackedColumn {
     /// Tag of the contents in the hashed bytes.
     tag: u8,
     /// The contents as JSON.
-    to_json: fn(ValueRef<'_>) -> Result<String, StoreError>,
+    to_json: fn(Value<'_>) -> Result<String, StoreError>,
 }
 
 const OBJECTS: PackedColumn = PackedColumn {
     column: "objects",
     expression: objects::TEXTS,
     tag: b'o',
-    to_json: |value| objects::to_json(&String::from_utf8_lossy(bytes(value))),
+    to_json: |value| objects::to_json(text(value)),
 };
 
 const SERIES: PackedColumn = PackedColumn {
@@ -51,10 +53,16 @@ const SERIES: PackedColumn = PackedColumn {
     to_json: |value| series::to_json(bytes(value)),
 };
 
-/// The bytes of a text or blob.
-fn bytes(value: ValueRef<'_>) -> &[u8] {
+fn text(value: Value<'_>) -> &str {
     match value {
-        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes,
+        Value::Text(text) => text,
+        _ => "",
+    }
+}
+
+fn bytes(value: Value<'_>) -> &[u8] {
+    match value {
+        Value::Blob(bytes) => bytes,
         _ => &[],
     }
 }
@@ -127,7 +135,9 @@ impl Store {
     pub fn digest(&self, run: RunId) -> Result<String, StoreError> {
         let mut hasher = blake3::Hasher::new();
         hasher.update(FORMAT.as_bytes());
-        for part in &PARTS {
+        let keep = self.run(run)?.keep;
+        let parts = PARTS.iter().filter(|part| keep == Keep::All || part.table != EVENTS);
+        for part in parts {
             self.explain(match part.table {
                 EVENTS => hash_events(self, run, &mut hasher),
                 _ => hash_part(self, run, part, &mut hasher),
@@ -148,30 +158,28 @@ fn hash_part(
     let sql = format!(
         "SELECT {columns}{contents} FROM {table} WHERE {key} = ?1 AND {only} ORDER BY {order}"
     );
-    let mut statement = store.connection.prepare(&sql)?;
-    let count = statement.column_count();
-    let mut rows = statement.query([run.0])?;
-    while let Some(row) = rows.next()? {
+    store.database.each(&sql, values![run.0], &mut |row| {
         hash_bytes(hasher, b'r', table.as_bytes());
-        let plain = count - usize::from(packed.is_some());
-        for index in 0..plain {
-            hash_value(hasher, row.get_ref(index)?);
+        let count = columns.split(", ").count();
+        for index in 0..count {
+            hash_value(hasher, row.value_at(index)?);
         }
         if let Some(packed) = packed {
-            match row.get_ref(plain)? {
-                ValueRef::Null => hash_value(hasher, ValueRef::Null),
+            match row.value_at(count)? {
+                Value::Null => hash_value(hasher, Value::Null),
                 value => hash_bytes(hasher, packed.tag, (packed.to_json)(value)?.as_bytes()),
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Hashes the events; the columns are those of the table's part.
 fn hash_events(store: &Store, run: RunId, hasher: &mut blake3::Hasher) -> Result<(), StoreError> {
     let sql = "SELECT journey, visit FROM visit WHERE run_id = ?1 ORDER BY journey, visit";
-    let keys = store
-        .rows(sql, [run.0], |row| Ok(VisitKey { run, journey: row.get(0)?, visit: row.get(1)? }))?;
+    let keys = store.rows(sql, values![run.0], |row| {
+        Ok(VisitKey { run, journey: row.at(0)?, visit: row.at(1)? })
+    })?;
     for key in keys {
         for (sequence, event) in store.placed_events(key)? {
             hash_bytes(hasher, b'r', EVENTS.as_bytes());
@@ -187,17 +195,16 @@ fn hash_events(store: &Store, run: RunId, hasher: &mut blake3::Hasher) -> Result
 }
 
 fn hash_number(hasher: &mut blake3::Hasher, number: Option<u64>) {
-    let number = number.map(|number| ValueRef::Integer(number as i64));
-    hash_value(hasher, number.unwrap_or(ValueRef::Null));
+    let number = number.map(|number| Value::Integer(number as i64));
+    hash_value(hasher, number.unwrap_or(Value::Null));
 }
 
-fn hash_value(hasher: &mut blake3::Hasher, value: ValueRef<'_>) {
+fn hash_value(hasher: &mut blake3::Hasher, value: Value<'_>) {
     match value {
-        ValueRef::Null => hash_bytes(hasher, b'n', &[]),
-        ValueRef::Integer(number) => hash_bytes(hasher, b'i', &number.to_le_bytes()),
-        ValueRef::Real(number) => hash_bytes(hasher, b'f', &number.to_bits().to_le_bytes()),
-        ValueRef::Text(text) => hash_bytes(hasher, b't', text),
-        ValueRef::Blob(blob) => hash_bytes(hasher, b'b', blob),
+        Value::Null => hash_bytes(hasher, b'n', &[]),
+        Value::Integer(number) => hash_bytes(hasher, b'i', &number.to_le_bytes()),
+        Value::Text(text) => hash_bytes(hasher, b't', text.as_bytes()),
+        Value::Blob(blob) => hash_bytes(hasher, b'b', blob),
     }
 }
 
@@ -214,7 +221,9 @@ mod tests {
 
     /// Facts of the wall clock, of the machine, numbers assigned by the store, contents counted as events, and
     /// values derived from the objects or contained in the plan's digest.
-    const NOT_COUNTED: [&str; 16] = [
+    const NOT_COUNTED: [&str; 18] = [
+        "journey.scenario_id",
+        "run.keep",
         "visit.object_list",
         "visit.proxy_events",
         "visit.model_first_render_ns",
@@ -244,7 +253,7 @@ mod tests {
             };
             let counted: Vec<&str> = parts.flat_map(columns).collect();
             let sql = format!("SELECT * FROM {table}");
-            for name in store.connection.prepare(&sql).unwrap().column_names() {
+            for name in store.sqlite().prepare(&sql).unwrap().column_names() {
                 let full = format!("{table}.{name}");
                 let excused = NOT_COUNTED.contains(&name) || NOT_COUNTED.contains(&full.as_str());
                 assert!(counted.contains(&name) != excused, "{full} in the digest?");

@@ -80,18 +80,60 @@ pub enum StoreError {
         /// The row, and the reason.
         what: String,
     },
+    /// Two stores have different measurements of one journey.
+    #[error(
+        "journey {journey} was measured differently in {}: a measurement of one farlink version, seed and scenario is the same \
+         everywhere, except in real time", .path.display()
+    )]
+    Conflict {
+        /// Its position in the plan.
+        journey: u64,
+        /// The store that differs.
+        path: PathBuf,
+    },
     /// There is no such run.
     #[error("the store holds no run {run}; `farlink runs` lists those it holds")]
     NoSuchRun {
         /// The requested run.
         run: i64,
     },
+    /// A server cannot be used.
+    #[error("{url} cannot be used: {why}")]
+    Server {
+        /// Its URL, without a password.
+        url: String,
+        /// The reason.
+        why: String,
+    },
+    /// A database of a server has no store.
+    #[error("there is no store at {url}; `farlink run` creates one")]
+    NoServerStore {
+        /// Its URL, without a password.
+        url: String,
+    },
+    /// The server was lost and did not come back.
+    #[error(
+        "the connection to the server was lost (what was stored before is kept); run the same command again to do the rest"
+    )]
+    Interrupted,
+    /// Anything else that a server reports.
+    #[error("the server failed: {}", crate::postgres::told(.0))]
+    Postgres(#[from] postgres::Error),
     /// Anything else that SQLite reports.
     #[error("the store failed: {0}")]
     Sqlite(#[from] rusqlite::Error),
 }
 
 impl StoreError {
+    /// Returns true if a server was lost: it was stopped, killed or cannot be reached.
+    pub(super) fn is_loss(&self) -> bool {
+        use postgres::error::SqlState;
+        let StoreError::Postgres(error) = self else { return false };
+        let stopped =
+            [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW];
+        error.is_closed() || error.code().is_none_or(|code| stopped.contains(code))
+    }
+
     /// The same error, classified by the meaning of SQLite's code to the owner of the file at `path`.
     pub(super) fn at(self, path: &Path) -> StoreError {
         let StoreError::Sqlite(source) = self else { return self };

@@ -1,4 +1,4 @@
-//! The store: one SQLite file that holds runs and all their measurements.
+//! The store: one SQLite file, or a PostgreSQL server, that holds runs and all their measurements.
 //!
 //! One process writes, through the handful of verbs of [`Store`]; any process can read, with farlink or with any
 //! SQLite tool. The schema is documented in `docs/store.md`. Rows are keyed by their place in the plan, so that
@@ -9,29 +9,32 @@
 
 pub mod batch;
 pub mod critical;
-pub mod csv_export;
 mod database;
 mod digest;
 pub mod early;
 mod error;
 pub mod har_export;
+mod merge;
 mod objects;
 mod packed;
-pub mod parquet_export;
+mod postgres;
 mod proxied;
 mod read;
 mod rows;
 pub mod runner;
 mod series;
+mod shared;
+mod sql;
 mod tables;
 #[cfg(any(test, feature = "toy"))]
 pub mod toy;
-mod visit_table;
 mod write;
 
 pub use database::FORMAT;
-pub use database::Store;
+pub use database::{Store, server_url};
 pub use error::StoreError;
+pub use merge::Merged;
+pub use postgres::without_password;
 pub use rows::{JourneyRow, RunFacts, RunId, RunRow, RunState, VisitKey, VisitRow};
 
 #[cfg(test)]

@@ -5,7 +5,6 @@
 //! timings.
 
 use record::{ObjectRecord, Phases};
-use rusqlite::{OptionalExtension, Transaction};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -26,7 +25,7 @@ const COMMON: [&str; 8] = [
 ];
 
 /// SQL for both texts of a visit, each on one line: JSON without white space has no newlines.
-pub const TEXTS: &str = "(SELECT columns FROM object_list WHERE id = visit.object_list) || char(10) || visit.objects AS objects";
+pub const TEXTS: &str = "(SELECT columns FROM object_list WHERE id = visit.object_list) || '\n' || visit.objects AS objects";
 
 /// Declares the columns once: the struct, both directions, and one row of the digest.
 macro_rules! columns {
@@ -164,6 +163,11 @@ impl Texts {
     pub fn of(objects: &[ObjectRecord]) -> Texts {
         ObjectColumns::of(objects).texts()
     }
+
+    /// The texts of a visit whose objects are not kept.
+    pub fn not_kept() -> Texts {
+        Texts { own: String::new(), ..Texts::of(&[]) }
+    }
 }
 
 impl ObjectColumns {
@@ -176,6 +180,10 @@ impl ObjectColumns {
     }
 
     fn parse(texts: &str) -> Result<ObjectColumns, StoreError> {
+        if texts.len() > 1 && texts.ends_with('\n') {
+            // Not kept.
+            return Ok(ObjectColumns::default());
+        }
         let joined = texts.replacen("}\n{", ",", 1);
         let columns: ObjectColumns = serde_json::from_str(&joined)
             .map_err(|error| packed::damaged(WHAT, error.to_string()))?;
@@ -199,23 +207,6 @@ pub fn to_json(texts: &str) -> Result<String, StoreError> {
     let rows: Vec<FlatObject<'_>> =
         (0..columns.object.len()).map(|row| columns.flat(row)).collect();
     Ok(serde_json::to_string(&rows).expect("numbers and strings serialise"))
-}
-
-/// The number of the list with this text, which is stored if it is new.
-pub fn list(transaction: &Transaction<'_>, common: &str) -> Result<i64, StoreError> {
-    let digest = digest(common);
-    let sql = "SELECT id FROM object_list WHERE digest = ?1";
-    let known = transaction.prepare_cached(sql)?.query_row([&digest], |row| row.get(0));
-    if let Some(id) = known.optional()? {
-        return Ok(id);
-    }
-    let sql = "INSERT INTO object_list (digest, columns) VALUES (?1, ?2)";
-    transaction.prepare_cached(sql)?.execute([digest.as_str(), common])?;
-    Ok(transaction.last_insert_rowid())
-}
-
-fn digest(common: &str) -> String {
-    blake3::hash(common.as_bytes()).to_hex().to_string()
 }
 
 #[cfg(test)]

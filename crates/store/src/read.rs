@@ -2,14 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{
-    ConnectionRecord, EventKind, NetworkActivity, ObjectRecord, TcpEvent, VisitOutcome, VisitRecord,
-};
-use rusqlite::{OptionalExtension, Params, Row};
-
 use super::proxied::{self, NumberedEvent};
 use super::rows::KnownScenarios;
+use super::sql::{Row, Value, values};
 use super::{JourneyRow, RunId, RunRow, Store, StoreError, VisitKey, VisitRow, objects};
+use record::{EventKind, NetworkActivity, ObjectRecord, TcpEvent, VisitOutcome, VisitRecord};
 
 /// A row of table `visit`, with the paint times used in comparisons.
 const VISIT: &str = "SELECT v.*, p.first_contentful_paint_ns, p.largest_contentful_paint_ns, p.speed_index_ns
@@ -18,45 +15,59 @@ const VISIT: &str = "SELECT v.*, p.first_contentful_paint_ns, p.largest_contentf
 impl Store {
     /// All runs, the oldest first.
     pub fn runs(&self) -> Result<Vec<RunRow>, StoreError> {
-        self.rows("SELECT * FROM run ORDER BY id", [], RunRow::read)
+        self.rows("SELECT * FROM run ORDER BY id", &[], RunRow::read)
     }
 
     /// One run.
     pub fn run(&self, run: RunId) -> Result<RunRow, StoreError> {
-        let mut rows = self.rows("SELECT * FROM run WHERE id = ?1", [run.0], RunRow::read)?;
+        let mut rows =
+            self.rows("SELECT * FROM run WHERE id = ?1", values![run.0], RunRow::read)?;
         rows.pop().ok_or(StoreError::NoSuchRun { run: run.0 })
     }
 
     /// The latest run of the plan with this digest: one to resume, or one that need not be run again.
     pub fn run_of_plan(&self, plan_digest: &str) -> Result<Option<RunRow>, StoreError> {
         let sql = "SELECT * FROM run WHERE plan_digest = ?1 ORDER BY id";
-        Ok(self.rows(sql, [plan_digest], RunRow::read)?.pop())
+        Ok(self.rows(sql, values![plan_digest], RunRow::read)?.pop())
     }
 
     /// Positions in the plan of the run's stored journeys.
     pub fn stored_positions(&self, run: RunId) -> Result<BTreeSet<u64>, StoreError> {
         let sql = "SELECT position FROM journey WHERE run_id = ?1";
-        let rows = self.rows(sql, [run.0], |row| Ok(row.get(0)?))?;
+        let rows = self.rows(sql, values![run.0], |row| row.at(0))?;
         Ok(rows.into_iter().collect())
     }
 
     /// Number of the run's stored journeys.
     pub fn stored_count(&self, run: RunId) -> Result<u64, StoreError> {
         let sql = "SELECT count(*) FROM journey WHERE run_id = ?1";
-        Ok(self.rows(sql, [run.0], |row| Ok(row.get(0)?))?.pop().unwrap_or(0))
+        Ok(self.rows(sql, values![run.0], |row| row.at(0))?.pop().unwrap_or(0))
     }
 
     /// The journeys of a run, in the plan's order.
     pub fn journeys(&self, run: RunId) -> Result<Vec<JourneyRow>, StoreError> {
         let sql = "SELECT * FROM journey WHERE run_id = ?1 ORDER BY position";
         let mut known = KnownScenarios::new();
-        self.rows(sql, [run.0], |row| JourneyRow::read_knowing(row, &mut known))
+        self.rows(sql, values![run.0], |row| JourneyRow::read_knowing(row, &mut known))
+    }
+
+    /// The first `limit` journeys of a run from a position on, in the plan's order.
+    pub fn journeys_from(
+        &self,
+        run: RunId,
+        from: u64,
+        limit: u64,
+    ) -> Result<Vec<JourneyRow>, StoreError> {
+        let sql =
+            "SELECT * FROM journey WHERE run_id = ?1 AND position >= ?2 ORDER BY position LIMIT ?3";
+        let mut known = KnownScenarios::new();
+        self.rows(sql, values![run.0, from, limit], |row| JourneyRow::read_knowing(row, &mut known))
     }
 
     /// One journey: the scenario, seed and version behind a visit.
     pub fn journey(&self, key: VisitKey) -> Result<JourneyRow, StoreError> {
         let sql = "SELECT * FROM journey WHERE run_id = ?1 AND position = ?2";
-        let mut rows = self.rows(sql, (key.run.0, key.journey), JourneyRow::read)?;
+        let mut rows = self.rows(sql, values![key.run.0, key.journey], JourneyRow::read)?;
         rows.pop().ok_or_else(|| no_such_visit(key))
     }
 
@@ -65,7 +76,8 @@ impl Store {
         let sql = "SELECT j.cell, v.visit, v.plt_ns FROM visit AS v
                    JOIN journey AS j ON j.run_id = v.run_id AND j.position = v.journey
                    WHERE v.run_id = ?1 AND v.plt_ns IS NOT NULL";
-        let rows = self.rows(sql, [run.0], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))?;
+        let rows =
+            self.rows(sql, values![run.0], |row| Ok(((row.at(0)?, row.at(1)?), row.at(2)?)))?;
         let mut times: BTreeMap<(u32, u32), Vec<u64>> = BTreeMap::new();
         for (key, load_time) in rows {
             times.entry(key).or_default().push(load_time);
@@ -76,7 +88,20 @@ impl Store {
     /// The visits of a run without their object timings, in the plan's order.
     pub fn visits(&self, run: RunId) -> Result<Vec<VisitRow>, StoreError> {
         let sql = format!("{VISIT} WHERE v.run_id = ?1 ORDER BY v.journey, v.visit");
-        self.rows(&sql, [run.0], VisitRow::read)
+        self.rows(&sql, values![run.0], VisitRow::read)
+    }
+
+    /// The visits of the journeys from `first` to `last`, without their object timings, in the plan's order.
+    pub fn visits_between(
+        &self,
+        run: RunId,
+        first: u64,
+        last: u64,
+    ) -> Result<Vec<VisitRow>, StoreError> {
+        let sql = format!(
+            "{VISIT} WHERE v.run_id = ?1 AND v.journey BETWEEN ?2 AND ?3 ORDER BY v.journey, v.visit"
+        );
+        self.rows(&sql, values![run.0, first, last], VisitRow::read)
     }
 
     /// The object timings of a visit.
@@ -84,17 +109,8 @@ impl Store {
         let texts = objects::TEXTS;
         let sql =
             format!("SELECT {texts} FROM visit WHERE run_id = ?1 AND journey = ?2 AND visit = ?3");
-        let mut statement = self.connection.prepare_cached(&sql)?;
-        let texts: Option<String> =
-            statement.query_row(key.params(), |row| row.get(0)).optional()?;
+        let texts: Option<String> = self.rows(&sql, &key.values(), |row| row.at(0))?.pop();
         objects::decode(&texts.ok_or_else(|| no_such_visit(key))?)
-    }
-
-    /// The connections of a visit, in the order of their opening.
-    pub fn connections(&self, key: VisitKey) -> Result<Vec<ConnectionRecord>, StoreError> {
-        let sql = "SELECT * FROM connection WHERE run_id = ?1 AND journey = ?2
-                   AND visit = ?3 ORDER BY connection";
-        self.rows(sql, key.params(), |row| Ok(connection(row)?))
     }
 
     /// The events of a visit, in time's order.
@@ -106,10 +122,10 @@ impl Store {
     pub(super) fn placed_events(&self, key: VisitKey) -> Result<Vec<NumberedEvent>, StoreError> {
         let sql = "SELECT * FROM event WHERE run_id = ?1 AND journey = ?2
                    AND visit = ?3 ORDER BY sequence";
-        let mut placed = self.rows(sql, key.params(), event)?;
+        let mut placed = self.rows(sql, &key.values(), event)?;
         let sql =
             "SELECT proxy_events FROM visit WHERE run_id = ?1 AND journey = ?2 AND visit = ?3";
-        let blobs = self.rows(sql, key.params(), |row| Ok(row.get::<_, Option<Vec<u8>>>(0)?))?;
+        let blobs = self.rows(sql, &key.values(), |row| row.at::<Option<Vec<u8>>>(0))?;
         for blob in blobs.iter().flatten() {
             placed.extend(proxied::decode(blob)?);
         }
@@ -120,7 +136,7 @@ impl Store {
     /// A visit's complete record, as stored.
     pub fn record(&self, key: VisitKey) -> Result<VisitRecord, StoreError> {
         let sql = format!("{VISIT} WHERE v.run_id = ?1 AND v.journey = ?2 AND v.visit = ?3");
-        let mut rows = self.rows(&sql, key.params(), VisitRow::read)?;
+        let mut rows = self.rows(&sql, &key.values(), VisitRow::read)?;
         let row = rows.pop().ok_or_else(|| no_such_visit(key))?;
         Ok(VisitRecord {
             index: key.visit,
@@ -150,19 +166,10 @@ impl Store {
     pub(super) fn rows<T>(
         &self,
         sql: &str,
-        params: impl Params,
-        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+        values: &[Value<'_>],
+        read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        let collect = || {
-            let mut statement = self.connection.prepare_cached(sql)?;
-            let mut rows = statement.query(params)?;
-            let mut all = Vec::new();
-            while let Some(row) = rows.next()? {
-                all.push(read(row)?);
-            }
-            Ok(all)
-        };
-        self.explain(collect())
+        self.explain(self.database.rows(sql, values, read))
     }
 }
 
@@ -177,28 +184,6 @@ fn outcome(row: &VisitRow) -> VisitOutcome {
         Some(plt_ns) => VisitOutcome::Loaded { plt_ns },
         None => VisitOutcome::Failed { reason: row.failure.clone().unwrap_or_default() },
     }
-}
-
-fn connection(row: &Row<'_>) -> Result<ConnectionRecord, rusqlite::Error> {
-    Ok(ConnectionRecord {
-        host: row.get("host")?,
-        protocol: row.get("protocol")?,
-        tls: row.get("tls")?,
-        opened_at_ns: row.get("opened_at_ns")?,
-        connected_at_ns: row.get("connected_at_ns")?,
-        secured_at_ns: row.get("secured_at_ns")?,
-        closed_at_ns: row.get("closed_at_ns")?,
-        requests: row.get("requests")?,
-        bytes_up: row.get("bytes_up")?,
-        bytes_down: row.get("bytes_down")?,
-        retransmits_down: row.get("retransmits_down")?,
-        retransmits_up: row.get("retransmits_up")?,
-        timeouts_down: row.get("timeouts_down")?,
-        srtt_down_ns: row.get("srtt_down_ns")?,
-        cwnd_down: row.get("cwnd_down")?,
-        busy_ns: row.get("busy_ns")?,
-        flow_limited_ns: row.get("flow_limited_ns")?,
-    })
 }
 
 fn event(row: &Row<'_>) -> Result<NumberedEvent, StoreError> {

@@ -1,13 +1,13 @@
 //! Rows of the store's tables, as types.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use rusqlite::Row;
 use serde::Serialize;
 
 use super::StoreError;
-use scenario::Floors;
-use scenario::Scenario;
+use super::sql::{Row, Value};
+use scenario::{ChoiceError, Floors, Keep, Scenario};
 
 /// Identifies a run within its store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -60,9 +60,10 @@ pub struct RunRow {
     pub started_at: String,
     pub finished_at: Option<String>,
     pub digest: Option<String>,
+    pub keep: Keep,
 }
 
-/// A row of table `journey`.
+/// A row of view `journey`.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // docs/store.md
 pub struct JourneyRow {
@@ -71,7 +72,7 @@ pub struct JourneyRow {
     pub repetition: u32,
     pub seed: u64,
     pub farlink_version: String,
-    pub scenario: Scenario,
+    pub scenario: Arc<Scenario>,
     pub notes: Vec<String>,
     pub failure: Option<String>,
 }
@@ -136,8 +137,9 @@ impl RunState {
 
 impl VisitKey {
     /// Its three numbers, in the order of every key.
-    pub(super) fn params(self) -> (i64, u64, u32) {
-        (self.run.0, self.journey, self.visit)
+    pub(super) fn values(self) -> [Value<'static>; 3] {
+        let number = |number: u64| Value::Integer(i64::try_from(number).unwrap_or(i64::MAX));
+        [Value::Integer(self.run.0), number(self.journey), number(self.visit.into())]
     }
 }
 
@@ -162,12 +164,16 @@ impl RunRow {
             started_at: row.get("started_at")?,
             finished_at: row.get("finished_at")?,
             digest: row.get("digest")?,
+            keep: row
+                .get::<String>("keep")?
+                .parse()
+                .map_err(|error: ChoiceError| StoreError::Damaged { what: error.to_string() })?,
         })
     }
 }
 
-/// Scenarios by their text: that of a cell is the same in every repetition, and takes long to read.
-pub(super) type KnownScenarios = HashMap<String, Scenario>;
+/// Scenarios by the number of their text: that of a cell is the same in every repetition, and takes long to read.
+pub(super) type KnownScenarios = HashMap<i64, Arc<Scenario>>;
 
 impl JourneyRow {
     pub(super) fn read(row: &Row<'_>) -> Result<JourneyRow, StoreError> {
@@ -185,12 +191,13 @@ impl JourneyRow {
                 "journey {position} holds no scenario or notes that can be read: {error}"
             ),
         };
-        let text: String = row.get("scenario")?;
-        let scenario = match known.get(&text) {
-            Some(scenario) => scenario.clone(),
+        let id: i64 = row.get("scenario_id")?;
+        let scenario = match known.get(&id) {
+            Some(scenario) => Arc::clone(scenario),
             None => {
-                let scenario = Scenario::from_canonical(&text).map_err(damaged)?;
-                known.insert(text, scenario.clone());
+                let text: String = row.get("scenario")?;
+                let scenario = Arc::new(Scenario::from_canonical(&text).map_err(damaged)?);
+                known.insert(id, Arc::clone(&scenario));
                 scenario
             }
         };
@@ -234,7 +241,7 @@ impl VisitRow {
             queue_drops: row.get("queue_drops")?,
             losses: row.get("losses")?,
             trace_digest: row
-                .get::<_, Option<String>>("trace_digest")?
+                .get::<Option<String>>("trace_digest")?
                 .map(|hex| u64::from_str_radix(&hex, 16))
                 .transpose()
                 .map_err(|_| StoreError::Damaged {
@@ -255,7 +262,7 @@ impl VisitRow {
 }
 
 /// The floors; either all four exist or none.
-fn read_floors(row: &Row<'_>) -> Result<Option<Floors>, rusqlite::Error> {
+fn read_floors(row: &Row<'_>) -> Result<Option<Floors>, StoreError> {
     let Some(graph_ns) = row.get("floor_graph_ns")? else { return Ok(None) };
     Ok(Some(Floors {
         graph_ns,

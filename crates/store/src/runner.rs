@@ -12,7 +12,7 @@ use std::thread;
 
 use crate::{RunId, Store, StoreError};
 use scenario::grid::Skipped;
-use scenario::{Execute, JourneyPlan, JourneyResult, Plan};
+use scenario::{Execute, JourneyPlan, JourneyResult, Keep, Plan};
 
 /// Progress of a run.
 #[derive(Clone, Copy, Debug)]
@@ -54,10 +54,11 @@ pub fn run(
     cancel: &AtomicBool,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<RunOutcome, StoreError> {
-    let stored = store.stored_positions(run)?;
     let mut queue = plan.execution_order();
+    let total = queue.len() as u64;
+    let stored = store.stored_positions(run)?;
     queue.retain(|position| !stored.contains(position));
-    let mut state = Tally { done: stored.len() as u64, total: plan.journey_count(), failed: 0 };
+    let mut state = Tally { done: total - queue.len() as u64, total, failed: 0 };
     progress(state.progress(None));
 
     let work = WorkerState { plan, execute, queue: &queue, next: AtomicUsize::new(0), cancel };
@@ -69,7 +70,7 @@ pub fn run(
             scope.spawn(move || work.run(&sender));
         }
         drop(sender);
-        write(store, run, receiver, &mut state, progress)
+        write(store, run, plan.keep(), receiver, &mut state, progress)
     })?;
     Ok(match state.done == state.total {
         true => RunOutcome::Complete,
@@ -122,12 +123,13 @@ impl WorkerState<'_> {
 fn write(
     store: &mut Store,
     run: RunId,
+    keep: Keep,
     results: Receiver<FinishedJourney>,
     state: &mut Tally,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), StoreError> {
     for (journey, result) in results {
-        store.put_journey(run, &journey, &result)?;
+        store.put_journey(run, keep, &journey, &result)?;
         state.done += 1;
         state.failed += u64::from(has_failed(&result));
         progress(state.progress(Some((&journey, &result))));

@@ -149,7 +149,7 @@ impl Store {
     /// Time series of a visit, if they were recorded.
     pub fn series(&self, key: VisitKey) -> Result<Option<Series>, StoreError> {
         let sql = "SELECT series FROM visit WHERE run_id = ?1 AND journey = ?2 AND visit = ?3";
-        let blobs = self.rows(sql, key.params(), |row| Ok(row.get::<_, Option<Vec<u8>>>(0)?))?;
+        let blobs = self.rows(sql, &key.values(), |row| row.at::<Option<Vec<u8>>>(0))?;
         blobs.into_iter().flatten().next().map(|blob| decode(&blob)).transpose()
     }
 }

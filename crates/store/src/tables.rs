@@ -1,9 +1,9 @@
-//! Tables `link`, `emulation`, `paint`, `radio` and `radio_state`: one row type each, whose fields have the names of
+//! Tables `connection`, `link`, `emulation`, `paint`, `radio` and `radio_state`: one row type each, whose fields have the names of
 //! the table's columns.
 
-use record::{EmulationRecord, LinkRecord, Paint, RadioRecord, RadioStateRecord};
-use rusqlite::{Row, ToSql, Transaction};
+use record::{ConnectionRecord, EmulationRecord, LinkRecord, Paint, RadioRecord, RadioStateRecord};
 
+use super::sql::{Database, Row, ToValue, Value};
 use super::{Store, StoreError, VisitKey};
 
 /// A record that is a row of a table.
@@ -13,7 +13,7 @@ pub(super) trait TableRow: Sized {
     /// The columns after `run_id`, as SQL lists them.
     const COLUMNS: &'static str;
     /// Values of the columns after the visit's key and the index.
-    fn values(&self) -> Vec<&dyn ToSql>;
+    fn values(&self) -> Vec<Value<'_>>;
     /// Reads a row.
     fn read(row: &Row<'_>) -> Result<Self, StoreError>;
 }
@@ -26,8 +26,8 @@ macro_rules! table_row {
             const TABLE: &'static str = $table;
             const COLUMNS: &'static str = concat!($key $(, ", ", stringify!($field))+);
 
-            fn values(&self) -> Vec<&dyn ToSql> {
-                vec![$(&self.$field),+]
+            fn values(&self) -> Vec<Value<'_>> {
+                vec![$(self.$field.to_value()),+]
             }
 
             fn read(row: &Row<'_>) -> Result<$record, StoreError> {
@@ -35,6 +35,12 @@ macro_rules! table_row {
             }
         }
     };
+}
+
+table_row! {
+    ConnectionRecord in "connection", "journey, visit, connection":
+    host protocol tls opened_at_ns connected_at_ns secured_at_ns closed_at_ns requests bytes_up bytes_down
+    retransmits_down retransmits_up timeouts_down srtt_down_ns cwnd_down busy_ns flow_limited_ns
 }
 
 table_row! {
@@ -67,53 +73,55 @@ table_row! {
 
 /// Inserts a visit's row; `index` is its number where the key has one.
 fn insert_row<R: TableRow>(
-    transaction: &Transaction<'_>,
+    database: &Database,
     key: VisitKey,
-    index: Option<u64>,
+    index: Option<usize>,
     record: &R,
 ) -> Result<(), StoreError> {
-    let mut row: Vec<&dyn ToSql> = vec![&key.run.0, &key.journey, &key.visit];
-    row.extend(index.as_ref().map(|index| index as &dyn ToSql));
-    row.extend(record.values());
-    let marks = vec!["?"; row.len()].join(", ");
-    let (table, columns) = (R::TABLE, R::COLUMNS);
-    let sql = format!("INSERT INTO {table} (run_id, {columns}) VALUES ({marks})");
-    transaction.prepare_cached(&sql)?.execute(row.as_slice())?;
+    let columns: Vec<&str> = std::iter::once("run_id").chain(R::COLUMNS.split(", ")).collect();
+    let index = index.map(|index| index as u64);
+    let mut values = key.values().to_vec();
+    values.extend(index.as_ref().map(ToValue::to_value));
+    values.extend(record.values());
+    database.insert(R::TABLE, &columns, &values)?;
     Ok(())
 }
 
 /// Inserts a row of a visit that has one such row.
 pub(super) fn insert<R: TableRow>(
-    transaction: &Transaction<'_>,
+    database: &Database,
     key: VisitKey,
     record: &R,
 ) -> Result<(), StoreError> {
-    insert_row(transaction, key, None, record)
+    insert_row(database, key, None, record)
 }
 
-/// Inserts the links of a visit.
-pub(super) fn insert_links(
-    transaction: &Transaction<'_>,
+/// Inserts numbered rows of a visit: its connections, its links.
+pub(super) fn insert_numbered<R: TableRow>(
+    database: &Database,
     key: VisitKey,
-    links: &[LinkRecord],
+    records: &[R],
 ) -> Result<(), StoreError> {
-    links
-        .iter()
-        .enumerate()
-        .try_for_each(|(index, link)| insert_row(transaction, key, Some(index as u64), link))
+    let mut numbered = records.iter().enumerate();
+    numbered.try_for_each(|(index, record)| insert_row(database, key, Some(index), record))
 }
 
 /// Inserts the record of a visit's radio, and its states.
 pub(super) fn insert_radio(
-    transaction: &Transaction<'_>,
+    database: &Database,
     key: VisitKey,
     radio: &RadioRecord,
 ) -> Result<(), StoreError> {
-    insert(transaction, key, radio)?;
-    radio.states.iter().try_for_each(|state| insert(transaction, key, state))
+    insert(database, key, radio)?;
+    radio.states.iter().try_for_each(|state| insert(database, key, state))
 }
 
 impl Store {
+    /// The connections of a visit, in the order of their opening.
+    pub fn connections(&self, key: VisitKey) -> Result<Vec<ConnectionRecord>, StoreError> {
+        self.table_rows(key, "connection")
+    }
+
     /// The links of a visit: configured and delivered values.
     pub fn links(&self, key: VisitKey) -> Result<Vec<LinkRecord>, StoreError> {
         self.table_rows(key, "link")
@@ -143,6 +151,6 @@ impl Store {
             "SELECT * FROM {} WHERE run_id = ?1 AND journey = ?2 AND visit = ?3 ORDER BY {order}",
             R::TABLE
         );
-        self.rows(&sql, key.params(), R::read)
+        self.rows(&sql, &key.values(), R::read)
     }
 }

@@ -2,16 +2,14 @@
 
 use std::time::Duration;
 
-use record::{ConnectionRecord, TcpEvent, VisitOutcome, VisitRecord};
-use rusqlite::{Transaction, TransactionBehavior, named_params};
-
+use super::sql::{Database, insert, values};
 use super::{
     RunFacts, RunId, RunState, Store, StoreError, VisitKey, critical, objects, proxied, series,
-    tables,
+    shared, tables,
 };
 use crate::early::EarlyMetrics;
-use scenario::{JourneyPlan, JourneyResult, MeasuredVisit};
-use scenario::{Plan, VERSION};
+use record::{TcpEvent, VisitOutcome, VisitRecord};
+use scenario::{JourneyPlan, JourneyResult, Keep, MeasuredVisit, Plan, VERSION};
 
 impl Store {
     /// Begins a run of `plan`.
@@ -22,39 +20,38 @@ impl Store {
 
     /// Resumes `run`: from now on it counts as running, with these workers and this command.
     pub fn resume_run(&mut self, run: RunId, facts: &RunFacts) -> Result<(), StoreError> {
-        let result = self.connection.execute(
-            "UPDATE run SET state = 'running', finished_at = NULL, digest = NULL,
-                 workers = :workers, command = :command, machine = :machine
-             WHERE id = :run",
-            named_params! {
-                ":run": run.0, ":workers": facts.workers, ":command": facts.command,
-                ":machine": facts.machine,
-            },
-        );
-        self.explain(result.map(|_| ()).map_err(StoreError::from))
+        let sql = "UPDATE run SET state = 'running', finished_at = NULL, digest = NULL,
+                 workers = ?2, command = ?3, machine = ?4 WHERE id = ?1";
+        self.explain(
+            self.database
+                .execute(sql, values![run.0, facts.workers, facts.command, facts.machine])
+                .map(|_| ()),
+        )
     }
 
     /// Extends a run to the repetitions of `plan`, which a stop rule has added.
     pub fn extend_run(&mut self, run: RunId, plan: &Plan) -> Result<(), StoreError> {
-        let result = self.connection.execute(
-            "UPDATE run SET repetitions = :repetitions, journeys = :journeys WHERE id = :run",
-            named_params! {
-                ":run": run.0, ":repetitions": plan.repetitions(),
-                ":journeys": plan.journey_count(),
-            },
-        );
-        self.explain(result.map(|_| ()).map_err(StoreError::from))
+        let sql = "UPDATE run SET repetitions = ?2, journeys = ?3 WHERE id = ?1";
+        self.explain(
+            self.database
+                .execute(sql, values![run.0, plan.repetitions(), plan.journey_count()])
+                .map(|_| ()),
+        )
     }
 
-    /// Stores a journey's result, all of it or nothing.
+    /// Stores what `keep` says of a journey's result, all of that or nothing.
     pub fn put_journey(
         &mut self,
         run: RunId,
+        keep: Keep,
         journey: &JourneyPlan,
         result: &JourneyResult,
     ) -> Result<(), StoreError> {
-        let stored = insert_journey(self, run, journey, result);
-        self.explain(stored)
+        let store = || {
+            self.database
+                .transaction(|database| insert_journey(database, run, keep, journey, result))
+        };
+        self.explain(self.database.persistently(store))
     }
 
     /// Ends a run: complete, with its digest, if every journey is stored, else interrupted.
@@ -65,93 +62,131 @@ impl Store {
             true => (RunState::Complete, Some(self.digest(run)?)),
             false => (RunState::Interrupted, None),
         };
-        let result = self.connection.execute(
-            "UPDATE run SET state = :state, finished_at = :at, digest = :digest WHERE id = :run",
-            named_params! {
-                ":run": run.0, ":state": state.name(), ":at": finished_at, ":digest": digest,
-            },
-        );
-        self.explain(result.map(|_| state).map_err(StoreError::from))
+        let sql = "UPDATE run SET state = ?2, finished_at = ?3, digest = ?4 WHERE id = ?1";
+        self.explain(
+            self.database
+                .execute(sql, values![run.0, state.name(), finished_at, digest])
+                .map(|_| state),
+        )
     }
 }
 
-fn insert_run(store: &mut Store, plan: &Plan, facts: &RunFacts) -> Result<RunId, StoreError> {
-    store.connection.execute(
-        "INSERT INTO run (name, plan_digest, farlink_version, seed, repetitions, until_ppm, journeys,
-             experiment, command, machine, workers, state, started_at)
-         VALUES (:name, :plan_digest, :version, :seed, :repetitions, :until_ppm, :journeys,
-             :experiment, :command, :machine, :workers, 'running', :started_at)",
-        named_params! {
-            ":name": plan.name(), ":plan_digest": plan.digest(), ":version": VERSION,
-            ":seed": plan.seed(), ":repetitions": plan.repetitions(),
-            ":until_ppm": plan.stop_rule().map(|rule| rule.width_ppm),
-            ":journeys": plan.journey_count(), ":experiment": facts.experiment,
-            ":command": facts.command, ":machine": facts.machine, ":workers": facts.workers,
-            ":started_at": facts.started_at,
-        },
-    )?;
-    Ok(RunId(store.connection.last_insert_rowid()))
+/// Columns of a new run.
+pub(super) const NEW_RUN: [&str; 14] = [
+    "name",
+    "plan_digest",
+    "farlink_version",
+    "seed",
+    "repetitions",
+    "until_ppm",
+    "journeys",
+    "experiment",
+    "command",
+    "machine",
+    "workers",
+    "state",
+    "started_at",
+    "keep",
+];
+
+fn insert_run(store: &Store, plan: &Plan, facts: &RunFacts) -> Result<RunId, StoreError> {
+    store
+        .database
+        .insert_numbered(
+            "run",
+            &NEW_RUN,
+            values![
+                plan.name(),
+                plan.digest(),
+                VERSION,
+                plan.seed(),
+                plan.repetitions(),
+                plan.stop_rule().map(|rule| rule.width_ppm),
+                plan.journey_count(),
+                facts.experiment,
+                facts.command,
+                facts.machine,
+                facts.workers,
+                RunState::Running.name(),
+                facts.started_at,
+                plan.keep().name(),
+            ],
+        )
+        .map(RunId)
 }
 
 fn insert_journey(
-    store: &mut Store,
+    database: &Database,
     run: RunId,
+    keep: Keep,
     journey: &JourneyPlan,
     result: &JourneyResult,
 ) -> Result<(), StoreError> {
-    let transaction = store.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let notes = serde_json::to_string(&result.notes).expect("strings serialise");
-    transaction.prepare_cached(
-        "INSERT INTO journey (run_id, position, cell, repetition, seed, farlink_version, scenario,
-             notes, failure)
-         VALUES (:run, :position, :cell, :repetition, :seed, :version, :scenario, :notes, :failure)",
-    )?.execute(named_params! {
-        ":run": run.0, ":position": journey.position, ":cell": journey.cell,
-        ":repetition": journey.repetition, ":seed": journey.seed, ":version": VERSION,
-        ":scenario": journey.scenario.canonical(), ":notes": notes, ":failure": result.failure,
+    let scenario = shared::JOURNEYS.number(database, &journey.scenario.canonical())?;
+    let notes = shared::JOURNEYS.number(database, &notes)?;
+    let is_new = insert!(database, "stored_journey", {
+        "run_id": run.0, "position": journey.position, "cell": journey.cell,
+        "repetition": journey.repetition, "seed": journey.seed, "farlink_version": VERSION,
+        "scenario_id": scenario, "notes_id": notes, "failure": result.failure,
     })?;
-    for visit in &result.visits {
-        insert_visit(&transaction, run, journey.position, visit)?;
+    // Another runner may have stored it.
+    if is_new {
+        for visit in &result.visits {
+            insert_visit(database, run, keep, journey.position, visit)?;
+        }
     }
-    transaction.commit()?;
     Ok(())
 }
 
 fn insert_visit(
-    transaction: &Transaction<'_>,
+    database: &Database,
     run: RunId,
+    keep: Keep,
     journey: u64,
     visit: &MeasuredVisit,
 ) -> Result<(), StoreError> {
     let record = &visit.record;
     let key = VisitKey { run, journey, visit: record.index };
-    insert_visit_row(transaction, key, visit)?;
-    for (index, connection) in record.connections.iter().enumerate() {
-        insert_connection(transaction, key, index, connection)?;
-    }
-    if let Some(path) = &visit.critical_path {
-        critical::insert(transaction, key, path)?;
-    }
-    tables::insert_links(transaction, key, &record.links)?;
+    insert_visit_row(database, key, keep, visit)?;
     if let Some(record) = &record.emulation {
-        tables::insert(transaction, key, record)?;
+        tables::insert(database, key, record)?;
     }
     if let Some(record) = &record.paint {
-        tables::insert(transaction, key, record)?;
+        tables::insert(database, key, record)?;
     }
     if let Some(record) = &record.radio {
-        tables::insert_radio(transaction, key, record)?;
+        tables::insert_radio(database, key, record)?;
     }
+    match keep {
+        Keep::All => insert_details(database, key, visit),
+        Keep::Visits => Ok(()),
+    }
+}
+
+/// Inserts the connections, links, events and critical path of a visit.
+fn insert_details(
+    database: &Database,
+    key: VisitKey,
+    visit: &MeasuredVisit,
+) -> Result<(), StoreError> {
+    let record = &visit.record;
+    tables::insert_numbered(database, key, &record.connections)?;
+    if let Some(path) = &visit.critical_path {
+        critical::insert(database, key, path)?;
+    }
+    tables::insert_numbered(database, key, &record.links)?;
     let rows = record.events.iter().enumerate().filter(|(_, event)| !proxied::is_packed(event));
     for (sequence, event) in rows {
-        insert_event(transaction, key, sequence, event)?;
+        insert_event(database, key, sequence, event)?;
     }
     Ok(())
 }
 
 fn insert_visit_row(
-    transaction: &Transaction<'_>,
+    database: &Database,
     key: VisitKey,
+    keep: Keep,
     visit: &MeasuredVisit,
 ) -> Result<(), StoreError> {
     let record = &visit.record;
@@ -161,41 +196,35 @@ fn insert_visit_row(
     };
     let floors = visit.floors;
     let early = EarlyMetrics::of(record);
-    let objects::Texts { common, own } = objects::Texts::of(&record.objects);
-    let object_list = objects::list(transaction, &common)?;
-    transaction.prepare_cached(
-        "INSERT INTO visit (run_id, journey, visit, view, started_at_ns, plt_ns, failure, ttfb_ns,
-             floor_graph_ns, floor_oracle_ns, floor_graph_without_compute_ns,
-             floor_oracle_without_compute_ns, requests, requests_failed, connections,
-             connections_flow_limited, body_bytes, wire_bytes_down, wire_bytes_up, retransmits,
-             queue_drops, losses, trace_digest, object_list, objects, page, proxy_events, series,
-             model_first_render_ns, model_byte_index_ns)
-         VALUES (:run, :journey, :visit, :view, :started, :plt, :failure, :ttfb,
-             :graph, :oracle, :graph_free, :oracle_free, :requests, :requests_failed, :connections,
-             :flow_limited, :body_bytes, :wire_down, :wire_up, :retransmits,
-             :queue_drops, :losses, :trace, :object_list, :objects, :page, :proxy_events, :series,
-             :first_render, :byte_index)",
-    )?.execute(named_params! {
-        ":run": key.run.0, ":journey": key.journey, ":visit": key.visit, ":view": record.view,
-        ":started": record.started_at_ns, ":plt": record.plt_ns(), ":failure": failure,
-        ":ttfb": record.ttfb_ns,
-        ":graph": floors.map(|f| f.graph_ns), ":oracle": floors.map(|f| f.oracle_ns),
-        ":graph_free": floors.map(|f| f.graph_without_compute_ns),
-        ":oracle_free": floors.map(|f| f.oracle_without_compute_ns),
-        ":requests": requests(record), ":requests_failed": requests_failed(record),
-        ":connections": record.connections.len() as u64,
-        ":flow_limited": record.connections.iter().filter(|c| c.is_flow_limited()).count() as u64,
-        ":body_bytes": record.objects.iter().map(|o| o.body_bytes).sum::<u64>(),
-        ":wire_down": record.wire_bytes_down, ":wire_up": record.wire_bytes_up,
-        ":retransmits": record.retransmits(), ":queue_drops": record.queue_drops,
-        ":losses": record.losses,
-        ":trace": record.trace_digest.map(|digest| format!("{digest:016x}")),
-        ":object_list": object_list, ":objects": own, ":page": record.page,
-        ":proxy_events": proxied::encode(&record.events),
-        ":series": record.series.as_ref().map(series::encode),
+    let objects::Texts { common, own } = match keep {
+        Keep::All => objects::Texts::of(&record.objects),
+        Keep::Visits => objects::Texts::not_kept(),
+    };
+    let object_list = shared::OBJECTS.number(database, &common)?;
+    insert!(database, "visit", {
+        "run_id": key.run.0, "journey": key.journey, "visit": key.visit, "view": record.view,
+        "started_at_ns": record.started_at_ns, "plt_ns": record.plt_ns(), "failure": failure,
+        "ttfb_ns": record.ttfb_ns,
+        "floor_graph_ns": floors.map(|f| f.graph_ns),
+        "floor_oracle_ns": floors.map(|f| f.oracle_ns),
+        "floor_graph_without_compute_ns": floors.map(|f| f.graph_without_compute_ns),
+        "floor_oracle_without_compute_ns": floors.map(|f| f.oracle_without_compute_ns),
+        "requests": requests(record), "requests_failed": requests_failed(record),
+        "connections": record.connections.len() as u64,
+        "connections_flow_limited":
+            record.connections.iter().filter(|c| c.is_flow_limited()).count() as u64,
+        "body_bytes": record.objects.iter().map(|o| o.body_bytes).sum::<u64>(),
+        "wire_bytes_down": record.wire_bytes_down, "wire_bytes_up": record.wire_bytes_up,
+        "retransmits": record.retransmits(), "queue_drops": record.queue_drops,
+        "losses": record.losses,
+        "trace_digest": record.trace_digest.map(|digest| format!("{digest:016x}")),
+        "object_list": object_list, "objects": own, "page": record.page,
+        "proxy_events": (keep == Keep::All).then(|| proxied::encode(&record.events)).flatten(),
+        "series": record.series.as_ref().map(series::encode),
         // A browser that paints needs no estimate.
-        ":first_render": early.filter(|_| record.paint.is_none()).map(|e| nanos(e.first_render)),
-        ":byte_index": early.map(|early| nanos(early.byte_index)),
+        "model_first_render_ns":
+            early.filter(|_| record.paint.is_none()).map(|e| nanos(e.first_render)),
+        "model_byte_index_ns": early.map(|early| nanos(early.byte_index)),
     })?;
     Ok(())
 }
@@ -213,49 +242,16 @@ fn requests_failed(record: &VisitRecord) -> u64 {
     record.objects.iter().filter(|o| o.error.is_some()).count() as u64
 }
 
-fn insert_connection(
-    transaction: &Transaction<'_>,
-    key: VisitKey,
-    index: usize,
-    connection: &ConnectionRecord,
-) -> Result<(), StoreError> {
-    transaction.prepare_cached(
-        "INSERT INTO connection (run_id, journey, visit, connection, host, protocol, tls,
-             opened_at_ns, connected_at_ns, secured_at_ns, closed_at_ns, requests, bytes_up,
-             bytes_down, retransmits_down, retransmits_up, timeouts_down, srtt_down_ns, cwnd_down,
-             busy_ns, flow_limited_ns)
-         VALUES (:run, :journey, :visit, :connection, :host, :protocol, :tls,
-             :opened, :connected, :secured, :closed, :requests, :bytes_up,
-             :bytes_down, :retransmits_down, :retransmits_up, :timeouts_down, :srtt, :cwnd,
-             :busy, :flow_limited)",
-    )?.execute(named_params! {
-        ":run": key.run.0, ":journey": key.journey, ":visit": key.visit,
-        ":connection": index as u64, ":host": connection.host,
-        ":protocol": connection.protocol, ":tls": connection.tls,
-        ":opened": connection.opened_at_ns, ":connected": connection.connected_at_ns,
-        ":secured": connection.secured_at_ns, ":closed": connection.closed_at_ns,
-        ":requests": connection.requests, ":bytes_up": connection.bytes_up,
-        ":bytes_down": connection.bytes_down, ":retransmits_down": connection.retransmits_down,
-        ":retransmits_up": connection.retransmits_up, ":timeouts_down": connection.timeouts_down,
-        ":srtt": connection.srtt_down_ns, ":cwnd": connection.cwnd_down,
-        ":busy": connection.busy_ns, ":flow_limited": connection.flow_limited_ns,
-    })?;
-    Ok(())
-}
-
 fn insert_event(
-    transaction: &Transaction<'_>,
+    database: &Database,
     key: VisitKey,
     sequence: usize,
     event: &TcpEvent,
 ) -> Result<(), StoreError> {
-    transaction.prepare_cached(
-        "INSERT INTO event (run_id, journey, visit, sequence, at_ns, kind, object, connection, detail)
-         VALUES (:run, :journey, :visit, :sequence, :at, :kind, :object, :connection, :detail)",
-    )?.execute(named_params! {
-        ":run": key.run.0, ":journey": key.journey, ":visit": key.visit,
-        ":sequence": sequence as u64, ":at": event.at_ns, ":kind": event.kind.name(),
-        ":object": event.object, ":connection": event.connection, ":detail": event.detail,
+    insert!(database, "event", {
+        "run_id": key.run.0, "journey": key.journey, "visit": key.visit,
+        "sequence": sequence as u64, "at_ns": event.at_ns, "kind": event.kind.name(),
+        "object": event.object, "connection": event.connection, "detail": event.detail,
     })?;
     Ok(())
 }

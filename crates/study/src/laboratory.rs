@@ -204,9 +204,10 @@ fn limit_upstream(scenario: &mut Scenario, limit: u32) {
     if !scenario.route.asks_proxy() {
         return;
     }
-    let behind = scenario.route.behind.as_mut();
+    let route = &mut *scenario.route;
+    let behind = route.behind.as_mut();
     let behind = behind.map(|tier| (tier.resolved(Protocol::H1), &mut tier.settings));
-    let front = (resolved, &mut scenario.route.settings);
+    let front = (resolved, &mut route.settings);
     for (resolved, settings) in std::iter::once(front).chain(behind) {
         settings.upstream = Some(limit);
         if limit == UNLIMITED {
@@ -220,7 +221,8 @@ fn limit_upstream(scenario: &mut Scenario, limit: u32) {
 
 /// Keeps individual settings, but changes the TCP generation.
 fn generation(scenario: &mut Scenario, generation: &str) {
-    for side in [&mut scenario.transport.server, &mut scenario.transport.client] {
+    let transport = &mut *scenario.transport;
+    for side in [&mut transport.server, &mut transport.client] {
         let text = side.to_string();
         let turned = text.split_once(',').map_or(String::new(), |(_, knobs)| format!(",{knobs}"));
         if let Ok(changed) = format!("{generation}{turned}").parse::<Tcp>() {

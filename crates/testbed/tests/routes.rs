@@ -498,11 +498,11 @@ fn what_a_pep_has_nothing_to_do_with_is_refused() {
     let quic = refusal(&|scenario| scenario.stack.protocol = Protocol::H3Deployed);
     assert!(quic.contains("QUIC pass"), "{quic}");
     let radio = refusal(&|scenario| {
-        scenario.network = NetworkSpec::parse(&format!("{LINK},radio=umts")).unwrap();
+        *scenario.network = NetworkSpec::parse(&format!("{LINK},radio=umts")).unwrap();
     });
     assert!(radio.contains("radio=umts is a client's own"), "{radio}");
     let terminal = refusal(&|scenario| {
-        scenario.network = NetworkSpec::parse(&format!("{LINK},radio=dama")).unwrap();
+        *scenario.network = NetworkSpec::parse(&format!("{LINK},radio=dama")).unwrap();
     });
     assert_eq!(terminal, "");
     let host = refusal(&|scenario| scenario.route = "pep,bypass=nowhere.test".parse().unwrap());

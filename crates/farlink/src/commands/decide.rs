@@ -43,7 +43,7 @@ pub fn run(args: &Decide) -> Result<ExitCode, CliError> {
     let mut reached: Vec<&NetworkSpec> = Vec::new();
     for cell in plan.cells() {
         worlds.prepare(cell).map_err(refused)?;
-        if !reached.contains(&&cell.network) {
+        if !reached.contains(&&*cell.network) {
             reached.push(&cell.network);
         }
     }
@@ -54,7 +54,7 @@ pub fn run(args: &Decide) -> Result<ExitCode, CliError> {
             CliError::bad_input("no choice can be run over one of the networks").hint(skipped)
         );
     }
-    super::warn_of_pages(&plan, &worlds)?;
+    super::warn_of_pages(&plan, &worlds);
     let cancel = interrupt::flag()?;
     let results = store::batch::collect(&plan, &worlds, workers(loads.jobs, &plan), &cancel);
     if cancel.load(Ordering::Relaxed) {

@@ -41,17 +41,28 @@ pub fn write_whole(path: &Path, contents: &[u8]) -> Result<(), CliError> {
 
 /// Writes a temporary file beside `path`, then renames it.
 pub fn write_quietly(path: &Path, contents: &[u8]) -> Result<(), CliError> {
+    write_streamed(path, |file| file.write_all(contents).map_err(|error| unwritable(path, &error)))
+}
+
+/// Writes a file atomically through `write`.
+pub fn write_streamed<T>(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> Result<T, CliError>,
+) -> Result<T, CliError> {
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
     let partial = Path::new(&partial);
-    let result = File::create(partial)
-        .and_then(|mut file| file.write_all(contents).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(partial, path));
-    if result.is_err() {
+    let failed = |error| unwritable(path, &error);
+    let written = File::create(partial).map_err(failed).and_then(|mut file| {
+        let written = write(&mut file)?;
+        file.sync_all().and_then(|()| fs::rename(partial, path)).map_err(failed)?;
+        Ok(written)
+    });
+    if written.is_err() {
         // The first error is the one reported; there may be nothing to remove.
         let _ = fs::remove_file(partial);
     }
-    result.map_err(|error| unwritable(path, &error))
+    written
 }
 
 /// Creates a directory, unless it exists.

@@ -45,7 +45,7 @@ pub fn run(load: &Load) -> Result<ExitCode, CliError> {
         worlds.prepare(cell).map_err(refused)?;
     }
     check_blocked(load, &plan, &worlds)?;
-    super::warn_of_pages(&plan, &worlds)?;
+    super::warn_of_pages(&plan, &worlds);
     if load.how.queue_sweep && load.how.settings.of("network").len() > 1 {
         return Err(CliError::bad_input("--queue-sweep varies the queue of one network")
             .hint("use a single --network".to_owned()));
@@ -281,7 +281,7 @@ impl TransientRun {
         let mut store = Store::in_memory().map_err(stores::failed)?;
         let run = store.begin_run(plan, facts).map_err(stores::failed)?;
         for (journey, result) in results {
-            store.put_journey(run, journey, result).map_err(stores::failed)?;
+            store.put_journey(run, plan.keep(), journey, result).map_err(stores::failed)?;
         }
         store.finish_run(run, &super::run::now()).map_err(stores::failed)?;
         Ok(TransientRun { store, run })

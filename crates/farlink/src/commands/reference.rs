@@ -20,6 +20,7 @@ pub fn run(document: Document) -> Result<ExitCode, CliError> {
         Document::ExitCodes => exit_codes(),
         Document::SettingsTable => settings(),
         Document::Schema => schema(),
+        Document::DataDictionary => export::markdown(),
     })?;
     Ok(ExitCode::Success)
 }
@@ -53,7 +54,7 @@ fn settings() -> String {
     let mut text = String::from(
         "# Settings\n\nMade from the program by `scripts/reference.sh`.\n\n\
          A key of an experiment file takes one value or a list, which is an axis of the grid ([experiment.md](experiment.md)). `farlink load` takes\n\
-         several values with commas or, where a value has commas of its own, by repeating the option. Each setting is a column of `report --csv`.\n\
+         several values with commas or, where a value has commas of its own, by repeating the option. Each setting is a column of `export`.\n\
          `[network]` takes every setting of [networks.md](networks.md) beside those here.\n\n\
          | key | option of `load` | CSV column | default | values | meaning |\n|---|---|---|---|---|---|\n",
     );

@@ -9,6 +9,7 @@ use scenario::{JourneyPlan, JourneyResult, MeasuredVisit, Plan};
 use store::har_export::HarVisit;
 use store::{RunId, RunState, Store, StoreError, VisitKey, VisitRow};
 
+use super::run::live::LiveAnswer;
 use super::watched::ObservedJourneys;
 use super::{files, output, shell, stores};
 use crate::args::Report;
@@ -20,11 +21,7 @@ use crate::show::{answer, arms};
 pub fn run(args: &Report) -> Result<ExitCode, CliError> {
     let store = stores::open(&args.store)?;
     let run = choose(&store, &args.store, args.run)?;
-    let Report { csv, parquet, windows, .. } = args;
-    let files = [Some(&args.output), csv.as_ref(), parquet.as_ref(), windows.as_ref()];
-    for path in files.into_iter().flatten() {
-        files::check_place(path)?;
-    }
+    files::check_place(&args.output)?;
     warn_if_partial(&store, run)?;
     let visits = visits(&store, run, &args.visit)?;
     let worlds = super::worlds()?;
@@ -34,27 +31,6 @@ pub fn run(args: &Report) -> Result<ExitCode, CliError> {
     files::write_whole(&args.output, html.as_bytes())?;
     if let Some(folder) = &args.figures {
         figures::write(&html, folder, args.column)?;
-    }
-    if let Some(path) = &args.csv {
-        let mut csv = Vec::new();
-        store::csv_export::write_visits(&store, run, &mut csv).map_err(CliError::machine)?;
-        files::write_whole(path, &csv)?;
-    }
-    if let Some(path) = &args.parquet {
-        let mut table = Vec::new();
-        store::parquet_export::write_visits(&store, run, &mut table).map_err(CliError::machine)?;
-        files::write_whole(path, &table)?;
-    }
-    if let Some(path) = &args.windows {
-        let mut csv = Vec::new();
-        let samples =
-            store::csv_export::write_windows(&store, run, &mut csv).map_err(CliError::machine)?;
-        if samples == 0 {
-            let hint = "record = \"windows\" in the experiment, or `farlink load --record windows`";
-            return Err(CliError::bad_input(format!("run {} recorded no windows", run.0))
-                .hint(hint.to_owned()));
-        }
-        files::write_whole(path, &csv)?;
     }
     if let Some(folder) = &args.har {
         write_hars(&store, run, folder)?;
@@ -83,8 +59,10 @@ fn visits(store: &Store, run: RunId, named: &[String]) -> Result<Vec<VisitKey>, 
         let key = journey.parse().ok().zip(visit.parse().ok());
         let key = key.map(|(journey, visit)| VisitKey { run, journey, visit });
         key.filter(|key| stored.contains(key)).ok_or_else(|| {
-            CliError::bad_input(format!("--visit {text}: no such visit in run {}", run.0))
-                .hint("--csv lists the journeys and visits of a run".to_owned())
+            CliError::bad_input(format!("--visit {text}: no such visit in run {}", run.0)).hint(
+                "`farlink export --csv visits.csv` lists the journeys and visits of a run"
+                    .to_owned(),
+            )
         })
     };
     named.iter().map(find).collect()
@@ -109,7 +87,7 @@ pub(super) fn choose(store: &Store, path: &Path, run: Option<i64>) -> Result<Run
 }
 
 /// Warns that the report of an unfinished or interrupted run is partial.
-fn warn_if_partial(store: &Store, run: RunId) -> Result<(), CliError> {
+pub(super) fn warn_if_partial(store: &Store, run: RunId) -> Result<(), CliError> {
     let row = store.run(run).map_err(stores::failed)?;
     if row.state != RunState::Complete {
         let stored = store.stored_count(run).map_err(stores::failed)?;
@@ -148,6 +126,9 @@ fn har(store: &Store, key: VisitKey) -> Result<String, StoreError> {
     Ok(super::har_text(&[visit]))
 }
 
+/// Most journeys whose visits are summed up by the report's sentences; beyond, medians alone are read.
+const MOST_JOURNEYS: u64 = 100_000;
+
 /// Larger runs are only summarised over all conditions: the tables need all visits in memory.
 const MOST_VISITS: usize = 20_000;
 
@@ -155,6 +136,13 @@ const MOST_VISITS: usize = 20_000;
 pub fn print_answer(store: &Store, run: RunId, plan: &Plan) -> Result<(), CliError> {
     for skipped in plan.skipped() {
         output::line(wrapped(&format!("note: {}", skipped.sentence())))?;
+    }
+    if store.stored_count(run).map_err(stores::failed)? > MOST_JOURNEYS {
+        let times = store.load_times(run).map_err(stores::failed)?;
+        if let Some(sentence) = LiveAnswer::of_times(plan, times) {
+            output::line(wrapped(&sentence))?;
+        }
+        return Ok(());
     }
     let visits = store.visits(run).map_err(stores::failed)?;
     if visits.len() > MOST_VISITS {
@@ -217,7 +205,7 @@ pub fn results(
             cell: row.cell,
             repetition: row.repetition,
             seed: row.seed,
-            scenario: row.scenario.into(),
+            scenario: row.scenario,
         };
         results.push((journey, result));
     }

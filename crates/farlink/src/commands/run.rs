@@ -1,7 +1,7 @@
 //! `farlink run`: an experiment from a file, over all cores, into a store.
 
 mod estimate;
-mod live;
+pub(super) mod live;
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -9,8 +9,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use scenario::Plan;
 use scenario::experiment::{ExperimentError, Source, resolve};
+use scenario::{Plan, Shard};
 use store::runner::{self, RunOutcome};
 use store::{RunFacts, RunId, RunState, Store};
 use testbed::worlds::Worlds;
@@ -26,7 +26,8 @@ pub fn run(run: &Run) -> Result<ExitCode, CliError> {
     let source = read(run)?;
     let worlds = super::worlds()?;
     let plan = resolve(&source, worlds.library()).map_err(|error| experiment_failure(&error))?;
-    super::warn_of_pages(&plan, &worlds)?;
+    let plan = sharded(plan, run.shard)?;
+    super::warn_of_pages(&plan, &worlds);
     if run.plan {
         return estimate::print(run, &plan, &worlds);
     }
@@ -39,6 +40,7 @@ pub fn run(run: &Run) -> Result<ExitCode, CliError> {
     let how = RunOptions { again: run.again, jobs: run.jobs, cancel: &cancel };
     let carried = carry_out(&mut store, &plan, &source, &worlds, how)?;
     match carried.ended {
+        RunOutcome::Complete if is_part(&store, &carried)? => tell_shard(run, &store, &carried),
         RunOutcome::Complete => {
             super::report::print_answer(&store, carried.id, &carried.plan)?;
             let completed = tell_complete(run, &store, &carried)?;
@@ -96,7 +98,9 @@ pub(super) fn carry_out(
     how: RunOptions<'_>,
 ) -> Result<CompletedRun, CliError> {
     let workers = workers(how.jobs, plan);
-    let id = match begin(how.again, store, plan, &facts(Some(&source.flat()), workers))? {
+    let facts = facts(Some(&source.flat()), workers);
+    let begun = store.one_by_one(&plan.digest(), |store| begin(how.again, store, plan, &facts));
+    let id = match begun.map_err(stores::failed)?? {
         StartedRun::Already(id) => {
             let plan = repeated(plan, store, id)?;
             let stored = plan.journey_count();
@@ -106,11 +110,11 @@ pub(super) fn carry_out(
     };
     let stored = store.stored_count(id).map_err(stores::failed)?;
     let mut plan = repeated(plan, store, id)?;
-    let bar = progress_bar(plan.journey_count());
+    let bar = progress_bar(plan.own_journey_count());
     let mut live = LiveAnswer::of(&plan);
     let mut failed = 0;
     let ended = loop {
-        bar.set_length(plan.journey_count());
+        bar.set_length(plan.own_journey_count());
         let mut failed_now = 0;
         let ended = runner::run(store, id, &plan, worlds, workers, how.cancel, &mut |progress| {
             failed_now = progress.failed;
@@ -148,6 +152,39 @@ pub(super) fn tell_interrupted(done: u64, total: u64) {
     anstream::eprintln!(
         "interrupted after {done} of {total} journeys; run the same command to resume"
     );
+}
+
+/// The plan, of which this process runs a shard.
+fn sharded(plan: Plan, shard: Option<Shard>) -> Result<Plan, CliError> {
+    if shard.is_some() && plan.stop_rule().is_some() {
+        let message = "--shard: a stop rule looks at the loads of all shards together";
+        return Err(CliError::bad_input(message.to_owned())
+            .hint("give `repetitions` instead of `until`".to_owned()));
+    }
+    Ok(plan.sharded(shard))
+}
+
+/// Returns true if the store has a part of the run's journeys, and other shards have the others.
+fn is_part(store: &Store, carried: &CompletedRun) -> Result<bool, CliError> {
+    let state = store.run(carried.id).map_err(stores::failed)?.state;
+    Ok(carried.plan.shard().is_some() && state != RunState::Complete)
+}
+
+fn tell_shard(run: &Run, store: &Store, carried: &CompletedRun) -> Result<ExitCode, CliError> {
+    let stored = store.stored_count(carried.id).map_err(stores::failed)?;
+    if let Some(shard) = carried.plan.shard() {
+        anstream::eprintln!(
+            "shard {shard} of run {} complete: {stored} of {} journeys stored",
+            carried.id.0,
+            carried.plan.journey_count()
+        );
+    }
+    output::line(format!("farlink merge {} OTHERS... --into whole.sqlite", run.store.display()))?;
+    if carried.failed > 0 {
+        anstream::eprintln!("{} journeys failed; the report says why", carried.failed);
+        return Ok(ExitCode::Failed);
+    }
+    Ok(ExitCode::Success)
 }
 
 fn read(run: &Run) -> Result<Source, CliError> {

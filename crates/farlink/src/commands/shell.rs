@@ -1,11 +1,15 @@
 //! Commands as text to paste into a shell.
 
+use std::ffi::OsString;
 use std::iter;
 use std::path::Path;
 
+use store::without_password;
+
 /// The current command line, ready to be typed again.
 pub fn this_command() -> String {
-    let arguments = std::env::args_os().skip(1).map(|argument| quote(&argument.to_string_lossy()));
+    let told = |argument: OsString| quote(&without_password(&argument.to_string_lossy()));
+    let arguments = std::env::args_os().skip(1).map(told);
     iter::once("farlink".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
 }
 
@@ -13,7 +17,7 @@ pub fn this_command() -> String {
 pub fn store_option(store: &Path) -> String {
     match store == Path::new(crate::args::DEFAULT_STORE) {
         true => String::new(),
-        false => format!(" --store {}", quote(&store.to_string_lossy())),
+        false => format!(" --store {}", quote(&without_password(&store.to_string_lossy()))),
     }
 }
 
@@ -37,5 +41,7 @@ mod tests {
         assert_eq!(quote(""), "''");
         assert_eq!(store_option(Path::new("farlink.sqlite")), "");
         assert_eq!(store_option(Path::new("my runs.db")), " --store 'my runs.db'");
+        let server = Path::new("postgres://me:secret@db/runs");
+        assert_eq!(store_option(server), " --store 'postgres://me:***@db/runs'");
     }
 }

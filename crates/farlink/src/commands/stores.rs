@@ -22,11 +22,16 @@ pub fn open_or_create(path: &Path) -> Result<Store, CliError> {
 
 /// Marks the store as being run into, until the file is dropped - which must be after the store is: closing any
 /// handle of a file releases SQLite's own locks on it (POSIX). If the process is killed, the mark is released, too.
-pub fn hold(path: &Path) -> Result<File, CliError> {
+///
+/// A server has its own locks, and takes any number of runners.
+pub fn hold(path: &Path) -> Result<Option<File>, CliError> {
+    if store::server_url(path).is_some() {
+        return Ok(None);
+    }
     let failed = |error| CliError::machine(format!("cannot lock {}: {error}", path.display()));
     let file = File::open(path).map_err(failed)?;
     match file.try_lock() {
-        Ok(()) => Ok(file),
+        Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => {
             let message = format!("another farlink process is using {}", path.display());
             Err(CliError::machine(message)
@@ -39,9 +44,10 @@ pub fn hold(path: &Path) -> Result<File, CliError> {
 /// The failure to open a store: nothing has been done yet, and another file may work.
 fn not_opened(error: &StoreError) -> CliError {
     match error {
-        StoreError::Full { .. } | StoreError::Busy { .. } | StoreError::Sqlite(_) => {
-            CliError::machine(error)
-        }
+        StoreError::Full { .. }
+        | StoreError::Postgres(_)
+        | StoreError::Busy { .. }
+        | StoreError::Sqlite(_) => CliError::machine(error),
         _ => CliError::bad_input(error),
     }
 }

@@ -16,6 +16,11 @@ use crate::failure::{CliError, ExitCode};
 const LOOK: Duration = Duration::from_millis(50);
 
 pub fn run(args: &Ui) -> Result<ExitCode, CliError> {
+    if store::server_url(&args.store).is_some() {
+        let message = "`farlink ui` shows a file, not a server";
+        return Err(CliError::bad_input(message.to_owned())
+            .hint("copy the runs: farlink merge postgres://... --into copy.sqlite".to_owned()));
+    }
     match Store::open(&args.store) {
         Ok(_) | Err(StoreError::Absent { .. }) => {}
         Err(error) => return Err(CliError::bad_input(error)),

@@ -35,7 +35,7 @@ pub fn run(args: &WhatIf) -> Result<ExitCode, CliError> {
             .hint("`farlink load` and `farlink compare` emulate them one by one".to_owned()));
     }
     worlds.prepare(scenario).map_err(refused)?;
-    super::warn_of_pages(&base, &worlds)?;
+    super::warn_of_pages(&base, &worlds);
     let page = worlds.library().page_of(scenario).map_err(CliError::bad_input)?;
     let cancel = interrupt::flag()?;
     let mut asked = Vec::new();

@@ -10,9 +10,9 @@ use toml::de::{DeTable, DeValue};
 use super::tree::{COMBINING_TABLES, Document, Leaf, Scalar, Tree, leaves, take, take_list};
 use super::{Catalogue, ExperimentError, NameError, Problem, Source};
 use crate::grid::{self, Axis, Combinations, Grid, GridError, GridFault, MOST_CELLS};
-use crate::plan::{Order, Plan, StopRule};
+use crate::plan::{Keep, Order, Plan, StopRule};
 use crate::settings::SETTINGS;
-use crate::{ChoiceError, nearest};
+use crate::{ChoiceError, Scenario, nearest};
 
 /// The experiment format that this version reads.
 pub const FORMAT: i64 = 1;
@@ -21,8 +21,8 @@ pub const FORMAT: i64 = 1;
 pub(super) const MOST_REPETITIONS: i64 = 1_000_000;
 
 /// Top-level keys with one value for the whole experiment.
-pub(super) const OWN: [&str; 7] =
-    ["format", "name", "seed", "repetitions", "until", "most_repetitions", "order"];
+pub(super) const OWN: [&str; 8] =
+    ["format", "name", "seed", "repetitions", "until", "most_repetitions", "order", "keep"];
 
 /// Resolves `source` to its plan.
 pub fn resolve(source: &Source, catalogue: &dyn Catalogue) -> Result<Plan, ExperimentError> {
@@ -30,12 +30,21 @@ pub fn resolve(source: &Source, catalogue: &dyn Catalogue) -> Result<Plan, Exper
     let header = Header::take(source, &mut document.settings)?;
     let Grid { cells, skipped } = combined(source, &document, &own_keys(), catalogue)?;
     let repetitions = header.repetitions.unwrap_or(10);
-    let plan = Plan::new(header.name, header.seed, repetitions, header.order, cells);
-    let plan = plan.without(skipped);
+    let order = header.order.unwrap_or_else(|| usual_order(&cells));
+    let plan = Plan::new(header.name, header.seed, repetitions, order, cells);
+    let plan = plan.without(skipped).keeping(header.keep);
     Ok(match header.until {
         None => plan,
         Some(rule) => plan.until(rule),
     })
+}
+
+/// Most pages whose cells take turns unless told otherwise: one page after the other, each is prepared once.
+const MOST_ALTERNATED: usize = 64;
+
+fn usual_order(cells: &[Scenario]) -> Order {
+    let turns = cells.windows(2).filter(|two| two[0].page != two[1].page).count();
+    if turns < MOST_ALTERNATED { Order::Alternated } else { Order::Blocked }
 }
 
 /// Top-level keys that are not settings.
@@ -68,12 +77,13 @@ struct Header {
     seed: u64,
     repetitions: Option<u32>,
     until: Option<StopRule>,
-    order: Order,
+    order: Option<Order>,
+    keep: Keep,
 }
 
 impl Header {
     fn take(source: &Source, tree: &mut Tree) -> Result<Header, ExperimentError> {
-        let [_, name, seed, repetitions, until, most, order] = OWN.map(|key| take(tree, key));
+        let [_, name, seed, repetitions, until, most, order, keep] = OWN.map(|key| take(tree, key));
         let seeds = 0..=i64::MAX;
         let counts = 1..=MOST_REPETITIONS;
         let repetitions = once(source, &repetitions, integer("repetitions", counts.clone()))?;
@@ -110,7 +120,8 @@ impl Header {
             seed: once(source, &seed, integer("seed", seeds))?.unwrap_or(1) as u64,
             repetitions,
             until,
-            order: once(source, &order, choice("order"))?.unwrap_or(Order::Alternated),
+            order: once(source, &order, choice("order"))?,
+            keep: once(source, &keep, choice("keep"))?.unwrap_or(Keep::All),
         })
     }
 }
@@ -155,6 +166,9 @@ fn combined(
             return Err(ExperimentError::at(source, linked.span(), problem));
         }
         all.extend(axes.into_iter().map(|leaf| (leaf, Some(number))));
+    }
+    for (leaf, _) in &mut all {
+        find_pages(source, leaf, catalogue)?;
     }
     all.sort_by_key(|(leaf, _)| grid::position(&leaf.key));
     let excluded: Vec<Vec<Leaf>> =
@@ -215,6 +229,28 @@ fn check_keys<'a>(
         let example = "write [network] with base = \"3g\", or with rtt, down and up";
         return Err(missing(source, "network", example));
     }
+    Ok(())
+}
+
+/// Puts the pages that patterns stand for in the patterns' place.
+fn find_pages(
+    source: &Source,
+    leaf: &mut Leaf,
+    catalogue: &dyn Catalogue,
+) -> Result<(), ExperimentError> {
+    if leaf.key != "page.name" {
+        return Ok(());
+    }
+    let mut values = Vec::with_capacity(leaf.values.len());
+    for value in leaf.values.drain(..) {
+        let found = catalogue.pages_like(&value.get_ref().typed()).map_err(|refusal| {
+            let problem = Problem::Refused { key: leaf.key.clone(), refusal };
+            ExperimentError::at(source, value.span(), problem)
+        })?;
+        let span = value.span();
+        values.extend(found.into_iter().map(|page| Spanned::new(span.clone(), Scalar::Text(page))));
+    }
+    leaf.values = values;
     Ok(())
 }
 

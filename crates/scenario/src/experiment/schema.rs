@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::resolve::{FORMAT, MOST_REPETITIONS, OWN};
 use crate::settings::{SETTINGS, Setting, ValueKind};
-use crate::{Order, StopRule};
+use crate::{Keep, Order, StopRule};
 
 /// The schema (draft 2020-12). It checks keys, types and names; what texts mean, `farlink run` checks. A network's
 /// own settings without a row in the table are open.
@@ -125,6 +125,10 @@ fn own(key: &str) -> Value {
         "order" => json!({
             "enum": Order::spellings(), "default": Order::Alternated.name(),
             "description": "Order of the journeys",
+        }),
+        "keep" => json!({
+            "enum": Keep::spellings(), "default": Keep::All.name(),
+            "description": "Parts of the results to store",
         }),
         _ => json!({
             "type": "string", "minLength": 1, "default": "experiment",

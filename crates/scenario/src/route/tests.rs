@@ -119,7 +119,7 @@ fn proxies_are_told_from_the_clients_on() {
 fn emulated_proxies_stand_at_the_far_end() {
     let mut scenario = Scenario::new("synthetic:1x1KB", NetworkSpec::default());
     (scenario.stack.protocol, scenario.stack.tls) = (Protocol::H1, Tls::None);
-    scenario.route = read("proxy,at=first-hop");
+    *scenario.route = read("proxy,at=first-hop");
     assert_eq!(scenario.contradiction(), None);
     scenario.world = World::Emu;
     assert!(scenario.contradiction().unwrap().contains("leave `at` out"));
@@ -129,7 +129,7 @@ fn emulated_proxies_stand_at_the_far_end() {
 fn what_no_proxy_can_do_is_refused() {
     let refused = |route: &str, protocol, tls| {
         let mut scenario = Scenario::new("synthetic:1x1KB", NetworkSpec::default());
-        (scenario.route, scenario.stack.protocol, scenario.stack.tls) =
+        (*scenario.route, scenario.stack.protocol, scenario.stack.tls) =
             (read(route), protocol, tls);
         scenario.contradiction()
     };
@@ -153,7 +153,7 @@ fn what_no_proxy_can_do_is_refused() {
 fn the_usual_route_is_not_written() {
     let mut scenario = Scenario::new("synthetic:1x1KB", NetworkSpec::default());
     assert!(!scenario.canonical().contains("route"));
-    scenario.route = read("proxy:apache,rtt=10ms");
+    *scenario.route = read("proxy:apache,rtt=10ms");
     let text = scenario.canonical();
     assert!(text.ends_with(r#""route":"proxy:apache,rtt=10ms"}"#), "{text}");
     assert_eq!(Scenario::from_canonical(&text).unwrap(), scenario);
@@ -163,7 +163,7 @@ fn the_usual_route_is_not_written() {
 fn what_a_pep_sees_is_a_fact() {
     let sight = |route: &str, protocol, tls| {
         let mut scenario = Scenario::new("synthetic:1x1KB", NetworkSpec::default());
-        (scenario.route, scenario.stack.protocol, scenario.stack.tls) =
+        (*scenario.route, scenario.stack.protocol, scenario.stack.tls) =
             (read(route), protocol, tls);
         scenario.route.pep.sight(&scenario)
     };

@@ -81,7 +81,7 @@ pub(super) const ROWS: &[Setting] = &[
             };
             put((route, pac_digest), |s, (v, pac_digest)| {
                 let stretch = v.stretch.or(s.route.stretch);
-                (s.route, s.pac_digest) = (Route { stretch, ..v }, pac_digest);
+                (*s.route, s.pac_digest) = (Route { stretch, ..v }, pac_digest);
             })
         },
         |s| s.route.to_string(),
@@ -96,7 +96,7 @@ pub(super) const ROWS: &[Setting] = &[
         "tcp",
         TRANSPORT,
         "TCP at both ends: a generation (linux-2.6.32, linux-3.0, linux-3.2, linux-3.10, linux-6), optionally with knobs: linux-3.2,hz=250 (docs/transports.md)",
-        |text, _| parsed(text, |s, v: Tcp| s.transport = Transport::both(v)),
+        |text, _| parsed(text, |s, v: Tcp| *s.transport = Transport::both(v)),
         |s| s.transport.server.to_string(),
     )
     .value("TCP", "linux-6")

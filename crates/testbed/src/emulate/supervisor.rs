@@ -372,7 +372,7 @@ fn testbed(
     wire: Option<Wire>,
 ) -> Result<Testbed, EmulationError> {
     let settings = |tcp: &Tcp| kernel::KernelKnobs::for_config(&remembering(tcp, scenario));
-    let Transport { client, server } = &scenario.transport;
+    let Transport { client, server } = &*scenario.transport;
     let tcp = Some([settings(client)?, settings(server)?]);
     let has_pep = scenario.route.has_pep();
     let halves_tcp = has_pep.then(|| kernel::KernelKnobs::for_config(&tour::leg_tcp(scenario)));

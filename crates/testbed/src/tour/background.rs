@@ -46,7 +46,8 @@ impl Background {
     pub(crate) fn of(scenario: &Scenario, arms: &[HostStack]) -> Option<Background> {
         let secure = arms.iter().find(|arm| arm.security.is_secure());
         let arm = *secure.or(arms.first())?;
-        let (traffic, varies) = (scenario.traffic.clone(), scenario.noise == Noise::On);
+        let (traffic, varies) =
+            (scenario.traffic.clone().into_inner(), scenario.noise == Noise::On);
         (!traffic.is_none()).then_some(Background { traffic, arm, varies })
     }
 

@@ -1,6 +1,6 @@
 //! Catalogue of pages, networks, devices and browsers, read once for all the journeys that use them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,6 +17,8 @@ use super::ready::{Contents, PreparedPages, Ready};
 pub struct Library {
     pages: PreparedPages,
     networks: PreparedNetworks,
+    /// Pages that patterns found, which are read when they are loaded.
+    found: Mutex<BTreeSet<String>>,
 }
 
 impl Library {
@@ -107,13 +109,16 @@ impl Library {
 
     pub(crate) fn ready(&self, scenario: &Scenario) -> Result<Arc<Ready>, String> {
         let ready = self.pages.open(&scenario.page.spec, Contents::of(scenario))?;
-        match ready.names().eq(scenario.page.pages.iter().map(String::as_str)) {
-            true => Ok(ready),
-            false => Err(format!(
-                "{}: the list has other pages than when the journey was planned; run the experiment anew",
-                scenario.page.spec
-            )),
-        }
+        let (planned, found) = (&scenario.page.digest, &ready.digest);
+        let changed = if !ready.names().eq(scenario.page.pages.iter().map(String::as_str)) {
+            "the list has other pages than"
+        } else if planned.is_some() && found.is_some() && planned != found {
+            "the file is another one than"
+        } else {
+            return Ok(ready);
+        };
+        let spec = &scenario.page.spec;
+        Err(format!("{spec}: {changed} when the journey was planned; run the experiment anew"))
     }
 
     pub(super) fn open_page(&self, spec: &str) -> Result<Arc<Ready>, String> {
@@ -130,8 +135,29 @@ impl Library {
 
 impl Catalogue for Library {
     fn page(&self, spec: &str) -> Result<PageRef, NameError> {
-        self.open_page(spec).map_err(refuse)?;
+        if !self.found.lock().unwrap_or_else(PoisonError::into_inner).contains(spec) {
+            self.open_page(spec).map_err(refuse)?;
+        }
         Ok(page_ref(spec))
+    }
+
+    fn pages_like(&self, pattern: &str) -> Result<Vec<String>, NameError> {
+        if !pattern.contains('*') {
+            return Ok(vec![pattern.to_owned()]);
+        }
+        let wrong = |error: glob::PatternError| refuse(format!("`{pattern}`: {error}"));
+        let paths = glob::glob(pattern).map_err(wrong)?;
+        let files = paths.filter_map(Result::ok).filter(|path| path.is_file());
+        let names: Vec<String> = files.map(|path| path.display().to_string()).collect();
+        if names.is_empty() {
+            let hint = "paths are relative to the directory in which farlink runs".to_owned();
+            return Err(NameError {
+                message: format!("no file is like `{pattern}`"),
+                hint: Some(hint),
+            });
+        }
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).extend(names.iter().cloned());
+        Ok(names)
     }
 
     fn network(&self, network: &NetworkSpec) -> Result<Option<String>, NameError> {

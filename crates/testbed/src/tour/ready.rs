@@ -1,7 +1,7 @@
 //! Prepared pages, shared by all the journeys that load them.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use browser::{
     HostStack, LoadPlan, Policy, Proxy, ProxyMode, RequestHeaders, RequestSettings, TunnelProtocol,
@@ -39,6 +39,8 @@ pub(crate) struct Ready {
     for_caches: OnceLock<Arc<SiteReplies>>,
     surveys: Surveys,
     pub(crate) notes: Vec<String>,
+    /// Digest of the files that it was read from; `None` if there are none.
+    pub(super) digest: Option<String>,
 }
 
 /// One page of a journey.
@@ -87,43 +89,84 @@ pub(crate) struct Visitable {
     pub(crate) plan: Arc<LoadPlan>,
 }
 
-/// Pages, keyed by the names that scenarios give them and by their contents.
+/// Pages that are kept prepared: a campaign over thousands reads each when its turn comes.
+const MOST_PREPARED: usize = 64;
+
+/// Pages, keyed by the names that scenarios give them and by their contents. Those in use last are kept.
 #[derive(Default)]
-pub(super) struct PreparedPages(Mutex<BTreeMap<(String, Contents), Arc<Ready>>>);
+pub(super) struct PreparedPages(Mutex<Kept>);
+
+#[derive(Default)]
+struct Kept {
+    pages: BTreeMap<(String, Contents), KeptPage>,
+    uses: u64,
+}
+
+/// A page that is prepared, or being prepared by one worker while others wait for it.
+type Slot = Arc<OnceLock<Result<Arc<Ready>, String>>>;
+
+struct KeptPage {
+    slot: Slot,
+    /// Number of its last use; `None` if it is not from a file and stays.
+    used: Option<u64>,
+}
+
+impl Kept {
+    /// The slot of a page; the least used of too many is dropped.
+    fn slot(&mut self, key: (String, Contents)) -> Slot {
+        self.uses += 1;
+        let used = Some(self.uses);
+        let fresh = || KeptPage { slot: Slot::default(), used };
+        let kept = self.pages.entry(key).or_insert_with(fresh);
+        kept.used = kept.used.and(used);
+        let slot = Arc::clone(&kept.slot);
+        if self.pages.len() > MOST_PREPARED {
+            let used = self.pages.iter().filter_map(|(key, kept)| Some((kept.used?, key)));
+            if let Some(key) = used.min().map(|(_, key)| key.clone()) {
+                self.pages.remove(&key);
+            }
+        }
+        slot
+    }
+}
 
 impl PreparedPages {
     /// The page or list that `spec` names, with such contents: readable ones are generated.
     pub(super) fn open(&self, spec: &str, contents: Contents) -> Result<Arc<Ready>, String> {
-        let key = (spec.to_owned(), contents);
-        let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(ready) = pages.get(&key) {
-            return Ok(Arc::clone(ready));
-        }
-        let ready = Arc::new(match (page::is_list(spec), contents) {
-            (true, Contents::Any) => Ready::of_list(spec)?,
-            (true, Contents::Readable) => {
-                return Err(format!(
-                    "{spec}: pages of a list cannot be made readable: load one page, or by a client and a route that go by its graph"
-                ));
-            }
-            (false, Contents::Any) => Ready::of_anything(open(spec)?),
-            (false, Contents::Readable) => Ready::readable(&open(spec)?)?,
-        });
-        for member in &ready.members {
-            LoadPlan::check(&member.page)?;
-        }
-        pages.insert(key, Arc::clone(&ready));
-        Ok(ready)
+        let slot = self.kept().slot((spec.to_owned(), contents));
+        slot.get_or_init(|| prepare(spec, contents).map(Arc::new)).clone()
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes `spec` the name of this page.
     pub(super) fn insert(&self, spec: &str, page: Page) -> Result<(), String> {
         LoadPlan::check(&page)?;
-        let ready = Arc::new(Ready::of_anything(page));
-        let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        pages.insert((spec.to_owned(), Contents::Any), ready);
+        let slot = Arc::new(OnceLock::from(Ok(Arc::new(Ready::of_anything(page)))));
+        let kept = KeptPage { slot, used: None };
+        self.kept().pages.insert((spec.to_owned(), Contents::Any), kept);
         Ok(())
     }
+}
+
+fn prepare(spec: &str, contents: Contents) -> Result<Ready, String> {
+    let mut ready = match (page::is_list(spec), contents) {
+        (true, Contents::Any) => Ready::of_list(spec)?,
+        (true, Contents::Readable) => {
+            return Err(format!(
+                "{spec}: pages of a list cannot be made readable: load one page, or by a client and a route that go by its graph"
+            ));
+        }
+        (false, Contents::Any) => Ready::of_anything(open(spec)?),
+        (false, Contents::Readable) => Ready::readable(&open(spec)?)?,
+    };
+    ready.digest = super::library::page_ref(spec).digest;
+    for member in &ready.members {
+        LoadPlan::check(&member.page)?;
+    }
+    Ok(ready)
 }
 
 fn open(spec: &str) -> Result<Page, String> {
@@ -209,7 +252,8 @@ impl Ready {
         notes: Vec<String>,
     ) -> Ready {
         let [advertising, for_caches] = [OnceLock::new(), OnceLock::new()];
-        Ready { page, members, site, advertising, for_caches, surveys: Surveys::default(), notes }
+        let (surveys, digest) = (Surveys::default(), None);
+        Ready { page, members, site, advertising, for_caches, surveys, notes, digest }
     }
 
     /// The page, or those of the list in order.

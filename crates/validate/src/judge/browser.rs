@@ -111,7 +111,7 @@ fn same_load(one: &Cell, other: &Cell) -> bool {
     let client = |scenario: &Scenario| Client {
         device: String::new(),
         device_digest: None,
-        ..scenario.client.clone()
+        ..scenario.client.clone().into_inner()
     };
     one.page == other.page && one.stack == other.stack && client(one) == client(other)
 }

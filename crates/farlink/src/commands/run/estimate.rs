@@ -1,5 +1,6 @@
 //! `farlink run --plan`: what an experiment would take, from a sample of its journeys. Nothing is stored.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use scenario::{Execute, Plan, World};
@@ -42,27 +43,38 @@ pub fn print(run: &Run, plan: &Plan, worlds: &Worlds) -> Result<ExitCode, CliErr
     }
     let sample = Sample::of(plan, worlds)?;
     let workers = workers(run.jobs, plan);
-    let time = sample.time.mul_f64(journeys as f64 / (sample.journeys * workers) as f64);
+    let specs: BTreeSet<&str> = plan.cells().iter().map(|cell| cell.page.spec.as_str()).collect();
+    let preparation = sample.preparation.mul_f64(specs.len() as f64 / sample.pages as f64);
+    let loads = sample.time.mul_f64(journeys as f64 / sample.journeys as f64);
+    let time = (preparation + loads).div_f64(workers as f64);
     let size = sample.bytes as f64 * journeys as f64 / sample.journeys as f64;
-    output::line(format!(
-        "time        about {} with {}",
-        span(time.as_nanos() as u64),
-        counted(workers, "worker")
-    ))?;
+    output::line(format!("time        about {} with {}", long(time), counted(workers, "worker")))?;
     output::line(format!("store       about {}", bytes(size)))?;
     output::line(wrapped(&format!(
         "Estimated from {} of {}, which took {}. Nothing was stored.",
         counted(sample.journeys, "journey"),
         counted(sample.journeys, "cell"),
-        span(sample.time.as_nanos() as u64),
+        span((sample.preparation + sample.time).as_nanos() as u64),
     )))?;
     Ok(ExitCode::Success)
+}
+
+/// A time that may be hours: "5.1 h", "12 min", "3.2 s".
+fn long(time: Duration) -> String {
+    match time.as_secs() {
+        0..120 => span(time.as_nanos() as u64),
+        120..7_200 => format!("{:.0} min", time.as_secs_f64() / 60.0),
+        _ => format!("{:.1} h", time.as_secs_f64() / 3_600.0),
+    }
 }
 
 /// Journeys that were run for an estimate.
 struct Sample {
     journeys: usize,
     time: Duration,
+    /// Pages that were prepared, and the time that took.
+    pages: usize,
+    preparation: Duration,
     /// Size of their rows in a store.
     bytes: u64,
 }
@@ -82,15 +94,22 @@ impl Sample {
         drop(store);
         let size = || path.metadata().map(|data| data.len()).unwrap_or_default();
         let (empty, mut time) = (size(), Duration::ZERO);
+        let (mut pages, mut preparation) = (BTreeSet::new(), Duration::ZERO);
         let mut store = Store::open(&path).map_err(stores::failed)?;
         for at in 0..journeys {
             let journey = plan.journey(plan.position(at * cells / journeys, 0));
             let began = Instant::now();
+            // A page that cannot be read fails its journeys quickly.
+            let _ = worlds.library().page_of(&journey.scenario);
+            preparation += began.elapsed();
+            pages.insert(journey.scenario.page.spec.clone());
+            let began = Instant::now();
             let result = worlds.execute(&journey);
             time += began.elapsed();
-            store.put_journey(id, &journey, &result).map_err(stores::failed)?;
+            store.put_journey(id, plan.keep(), &journey, &result).map_err(stores::failed)?;
         }
         drop(store);
-        Ok(Sample { journeys, time, bytes: size().saturating_sub(empty) })
+        let (bytes, pages) = (size().saturating_sub(empty), pages.len());
+        Ok(Sample { journeys, time, pages, preparation, bytes })
     }
 }

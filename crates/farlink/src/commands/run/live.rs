@@ -15,9 +15,15 @@ const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 /// Most arms whose medians are told where there is one condition.
 const MOST_ARMS: usize = 4;
 
+/// Most journeys of a run whose medians are looked at while it goes on.
+const MOST_JOURNEYS: u64 = 50_000;
+
 /// Load times of a run, by arm.
 pub struct LiveAnswer {
     arms: Vec<Arm>,
+    /// Indices of the arms of each cell.
+    of_cell: BTreeMap<u32, Vec<usize>>,
+    is_live: bool,
     /// Load times of each arm, ns.
     times: Vec<Vec<f64>>,
     looked: Duration,
@@ -26,24 +32,57 @@ pub struct LiveAnswer {
 impl LiveAnswer {
     /// The arms of a plan, without loads.
     pub fn of(plan: &Plan) -> LiveAnswer {
+        let is_live = plan.own_journey_count() <= MOST_JOURNEYS;
+        match is_live {
+            true => LiveAnswer::over(plan, is_live),
+            false => LiveAnswer {
+                arms: Vec::new(),
+                of_cell: BTreeMap::new(),
+                is_live,
+                times: Vec::new(),
+                looked: Duration::ZERO,
+            },
+        }
+    }
+
+    fn over(plan: &Plan, is_live: bool) -> LiveAnswer {
         let arms = arms::group(plan, Vec::new());
         let times = vec![Vec::new(); arms.len()];
-        LiveAnswer { arms, times, looked: Duration::ZERO }
+        let mut of_cell: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for (index, arm) in arms.iter().enumerate() {
+            of_cell.entry(arm.cell()).or_default().push(index);
+        }
+        LiveAnswer { arms, of_cell, is_live, times, looked: Duration::ZERO }
+    }
+
+    /// The answer of a run that is complete, from its load times by cell and place in the journey. First visits count.
+    pub fn of_times(plan: &Plan, times: BTreeMap<(u32, u32), Vec<u64>>) -> Option<String> {
+        let mut answer = LiveAnswer::over(plan, false);
+        for ((cell, _), times) in times.into_iter().filter(|((_, visit), _)| *visit == 0) {
+            let arm = answer.of_cell.get(&cell).and_then(|arms| arms.first());
+            if let Some(arm) = arm {
+                answer.times[*arm].extend(times.into_iter().map(|ns| ns as f64));
+            }
+        }
+        answer.sentence()
     }
 
     /// Takes the loads of a journey.
     pub fn take(&mut self, journey: &JourneyPlan, result: &JourneyResult) {
-        for (arm, times) in self.arms.iter().zip(&mut self.times) {
-            if arm.cell() == journey.cell {
-                let its = result.visits.iter().filter(|visit| visit.record.view == arm.view());
-                times.extend(its.filter_map(|visit| visit.record.plt_ns()).map(|ns| ns as f64));
-            }
+        if !self.is_live {
+            return;
+        }
+        for index in self.of_cell.get(&journey.cell).into_iter().flatten() {
+            let view = self.arms[*index].view();
+            let its = result.visits.iter().filter(|visit| visit.record.view == view);
+            let times = its.filter_map(|visit| visit.record.plt_ns()).map(|ns| ns as f64);
+            self.times[*index].extend(times);
         }
     }
 
     /// The answer so far, `elapsed` after the beginning; `None` if the last one is less than a second old or there is none.
     pub fn look(&mut self, elapsed: Duration) -> Option<String> {
-        if elapsed < self.looked + BETWEEN_LOOKS {
+        if !self.is_live || elapsed < self.looked + BETWEEN_LOOKS {
             return None;
         }
         self.looked = elapsed;

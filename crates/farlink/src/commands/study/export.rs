@@ -49,7 +49,7 @@ fn not_written(error: DocumentError) -> CliError {
             CliError::bad_input(error).hint("say it: --net-type 3G".to_owned())
         }
         DocumentError::Unstatable { .. } => CliError::bad_input(error)
-            .hint("`farlink report --csv FILE` has words for everything".to_owned()),
+            .hint("`farlink export --csv FILE` has words for everything".to_owned()),
         DocumentError::Write(_) => CliError::machine(error),
     }
 }
