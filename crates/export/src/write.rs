@@ -18,6 +18,9 @@ use crate::{ExportError, PacketRow, Table};
 /// Journeys read at a time.
 const CHUNK: u64 = 1_024;
 
+/// Rows of a row group of a Parquet file.
+const ROWS_A_GROUP: usize = 65_536;
+
 /// Format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -58,8 +61,11 @@ pub fn write(
     match format {
         Format::Parquet => {
             let level = ZstdLevel::try_new(3)?;
-            let properties =
-                WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
+            // A row group is held in memory until it is full.
+            let properties = WriterProperties::builder()
+                .set_compression(Compression::ZSTD(level))
+                .set_max_row_group_row_count(Some(ROWS_A_GROUP))
+                .build();
             let mut file = ArrowWriter::try_new(out, schema, Some(properties))?;
             batches(store, run, table, observe, &mut |batch| {
                 count += batch.num_rows();
