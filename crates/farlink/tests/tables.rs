@@ -80,6 +80,8 @@ fn shards_merge_into_the_run_of_one_machine() {
     desk.farlink("merge part-1.sqlite --into part-1.sqlite")
         .refused(&["part-1.sqlite is both read and written"]);
     assert_eq!(desk.farlink("run e.toml --shard 4/3").code, 2);
+    desk.run(&["run", "e.toml", "--shard", "1/3", "--assert", "h2.plt.p90 < 1ms"])
+        .refused(&["budgets and --power look at the loads of all shards together"]);
     desk.farlink("run e.toml --shard 1/3 --set until=5%")
         .refused(&["a stop rule looks at the loads of all shards together"]);
 }

@@ -16,7 +16,7 @@ use testbed::worlds::Worlds;
 
 use crate::failure::Failure;
 use crate::results::Run;
-use crate::stores::{Mark, Place};
+use crate::stores::{Mark, Place, check_file};
 
 /// Time between two looks for Ctrl-C, and between two reports of progress.
 const TICK: Duration = Duration::from_millis(100);
@@ -68,6 +68,7 @@ pub fn run(
     let (mut store, mark) = match &path {
         None => (Store::in_memory()?, None),
         Some(path) => {
+            check_file(path)?;
             let store = Store::open_or_create(path)?;
             (store, Some(Mark::set(path)?))
         }
@@ -215,6 +216,7 @@ fn widest(times: &BTreeMap<(u32, u32), Vec<u64>>) -> f64 {
 
 /// Copies all runs of the stores at `parts` into the one at `into`; returns the last run that was touched.
 pub fn merge(into: &Path, parts: &[PathBuf]) -> Result<Option<RunId>, Failure> {
+    check_file(into)?;
     let mut store = Store::open_or_create(into)?;
     let mark = Mark::set(into)?;
     let mut touched = BTreeSet::new();
@@ -234,6 +236,7 @@ pub fn merge(into: &Path, parts: &[PathBuf]) -> Result<Option<RunId>, Failure> {
 
 /// Copies a run into the store at `into`.
 pub fn copy(from: &Store, run: RunId, into: &Path) -> Result<RunId, Failure> {
+    check_file(into)?;
     let mut store = Store::open_or_create(into)?;
     let mark = Mark::set(into)?;
     let merged = store.merge_run(from, run)?;

@@ -29,6 +29,17 @@ impl Place {
     }
 }
 
+/// Checks that a store to write to is a file: a server's runs are those of the command line.
+pub fn check_file(path: &Path) -> Result<(), Failure> {
+    match store::server_url(path) {
+        None => Ok(()),
+        Some(_) => Err(Failure::with_hint(
+            "runs from Python go to a file, not to a server",
+            "farlink merge FILE --into postgres://...",
+        )),
+    }
+}
+
 /// A store's file that this process has marked before.
 struct Marked {
     file: File,

@@ -113,9 +113,14 @@ pub enum StoreError {
     },
     /// The server was lost and did not come back.
     #[error(
-        "the connection to the server was lost (what was stored before is kept); run the same command again to do the rest"
+        "{url} was lost: {why} (what was stored before is kept); run the same command again to do the rest"
     )]
-    Interrupted,
+    Lost {
+        /// Its URL, without a password.
+        url: String,
+        /// The reason.
+        why: String,
+    },
     /// Anything else that a server reports.
     #[error("the server failed: {}", crate::postgres::told(.0))]
     Postgres(#[from] postgres::Error),
@@ -127,11 +132,15 @@ pub enum StoreError {
 impl StoreError {
     /// Returns true if a server was lost: it was stopped, killed or cannot be reached.
     pub(super) fn is_loss(&self) -> bool {
+        use std::error::Error;
+
         use postgres::error::SqlState;
         let StoreError::Postgres(error) = self else { return false };
         let stopped =
             [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW];
-        error.is_closed() || error.code().is_none_or(|code| stopped.contains(code))
+        error.is_closed()
+            || error.code().is_some_and(|code| stopped.contains(code))
+            || error.source().is_some_and(|cause| cause.is::<std::io::Error>())
     }
 
     /// The same error, classified by the meaning of SQLite's code to the owner of the file at `path`.

@@ -103,7 +103,7 @@ impl Session {
 
     /// Connects again after the server was lost, as often as it takes for some minutes.
     pub(super) fn reconnect(&self) -> Result<(), StoreError> {
-        let mut last = None;
+        let mut why = String::new();
         for _ in 0..MOST_ATTEMPTS {
             match self.config.connect(NoTls) {
                 Ok(client) => {
@@ -111,7 +111,7 @@ impl Session {
                     *self.client.borrow_mut() = client;
                     return Ok(());
                 }
-                Err(error) => last = Some(error),
+                Err(error) => why = told(&error),
             }
             #[expect(
                 clippy::disallowed_methods,
@@ -119,7 +119,7 @@ impl Session {
             )]
             std::thread::sleep(Duration::from_secs(1));
         }
-        Err(last.map_or(StoreError::Interrupted, StoreError::Postgres))
+        Err(StoreError::Lost { url: self.shown.clone(), why })
     }
 
     pub(super) fn execute(&self, sql: &str, values: &[Value<'_>]) -> Result<u64, StoreError> {
@@ -229,13 +229,41 @@ impl ToSql for Value<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
     use super::*;
+    use crate::Store;
 
     #[test]
     fn passwords_are_not_shown() {
         let shown = without_password("postgres://me:secret@db.example:5432/farlink");
         assert_eq!(shown, "postgres://me:***@db.example:5432/farlink");
         assert_eq!(without_password("postgres://db.example/x"), "postgres://db.example/x");
+    }
+
+    /// The columns of each table of an SQL file; views are left out.
+    fn columns_of(schema: &str) -> BTreeMap<String, BTreeSet<String>> {
+        let tables = schema.split("CREATE TABLE ").skip(1).filter_map(|rest| {
+            let (name, body) = rest.split_once(" (")?;
+            let lines = body.split("\n);").next()?.lines().map(str::trim);
+            let of = lines.filter_map(|line| line.split_whitespace().next());
+            let is_column = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
+            Some((name.to_owned(), of.filter(is_column).map(str::to_owned).collect()))
+        });
+        tables.filter(|(name, _)| name != "store_format").collect()
+    }
+
+    #[test]
+    fn a_server_has_the_columns_of_a_file() {
+        let store = Store::in_memory().unwrap();
+        let mut statement = store.sqlite().prepare("SELECT m.name, c.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c WHERE m.type = 'table'").unwrap();
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        let mut file: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (table, column) in rows.map(Result::unwrap) {
+            file.entry(table).or_default().insert(column);
+        }
+        assert!(file.len() > 10, "{file:?}");
+        assert_eq!(columns_of(SCHEMA), file);
     }
 
     #[test]

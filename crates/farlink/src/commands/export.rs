@@ -2,7 +2,8 @@
 
 mod packets;
 
-use std::io::BufWriter;
+use std::fmt::Display;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use export::{ExportError, Format, ObservePackets, TABLES, Table};
@@ -82,11 +83,16 @@ fn write(
     path: &Path,
 ) -> Result<usize, CliError> {
     files::write_streamed(path, |file| {
-        export::write(store, run, table, format, observe, BufWriter::new(file)).map_err(|error| {
-            match error {
-                ExportError::Store(error) => stores::failed(error),
-                error => CliError::machine(format!("cannot write {}: {error}", path.display())),
-            }
-        })
+        let mut out = BufWriter::new(file);
+        let failed = |error: &dyn Display| {
+            CliError::machine(format!("cannot write {}: {error}", path.display()))
+        };
+        let rows = export::write(store, run, table, format, observe, &mut out);
+        let rows = rows.map_err(|error| match error {
+            ExportError::Store(error) => stores::failed(error),
+            error => failed(&error),
+        })?;
+        out.flush().map_err(|error| failed(&error))?;
+        Ok(rows)
     })
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use store::{RunId, RunState, Store};
+use store::{RunId, RunState, Store, without_password};
 
 use super::run::now;
 use super::{output, shell, stores};
@@ -17,8 +17,8 @@ pub fn run(args: &Merge) -> Result<ExitCode, CliError> {
     let mut into = stores::open_or_create(&args.into)?;
     _held = stores::hold(&args.into)?;
     let mut touched = BTreeSet::new();
-    for (path, store) in &from {
-        merge(&mut into, path, store, &mut touched)?;
+    for store in &from {
+        merge(&mut into, store, &mut touched)?;
     }
     if touched.is_empty() {
         return Err(CliError::bad_input("the stores contain no runs".to_owned())
@@ -51,27 +51,23 @@ pub fn run(args: &Merge) -> Result<ExitCode, CliError> {
 }
 
 /// Opens all stores before anything is copied.
-fn open(args: &Merge) -> Result<Vec<(&Path, Store)>, CliError> {
+fn open(args: &Merge) -> Result<Vec<Store>, CliError> {
     let is_into = |path: &Path| match (path.canonicalize(), args.into.canonicalize()) {
         (Ok(one), Ok(other)) => one == other,
         _ => path == args.into,
     };
     if let Some(path) = args.from.iter().find(|path| is_into(path)) {
-        let message = format!("{} is both read and written", path.display());
+        let message =
+            format!("{} is both read and written", without_password(&path.to_string_lossy()));
         return Err(
             CliError::bad_input(message).hint("leave it out: --into keeps its runs".to_owned())
         );
     }
-    args.from.iter().map(|path| Ok((path.as_path(), stores::open(path)?))).collect()
+    args.from.iter().map(|path| stores::open(path)).collect()
 }
 
 /// Copies every run of a store.
-fn merge(
-    into: &mut Store,
-    path: &Path,
-    from: &Store,
-    touched: &mut BTreeSet<RunId>,
-) -> Result<(), CliError> {
+fn merge(into: &mut Store, from: &Store, touched: &mut BTreeSet<RunId>) -> Result<(), CliError> {
     for row in from.runs().map_err(stores::failed)? {
         let merged = into.merge_run(from, row.id).map_err(stores::failed)?;
         touched.insert(merged.run);
@@ -81,7 +77,7 @@ fn merge(
         };
         anstream::eprintln!(
             "{}: {} of {} journeys of `{}` added{known}",
-            path.display(),
+            from.path().display(),
             merged.added,
             row.journeys,
             row.name

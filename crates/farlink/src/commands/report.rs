@@ -71,7 +71,7 @@ fn visits(store: &Store, run: RunId, named: &[String]) -> Result<Vec<VisitKey>, 
 /// The named run, or the latest, of the store at `path`.
 pub(super) fn choose(store: &Store, path: &Path, run: Option<i64>) -> Result<RunId, CliError> {
     let runs = store.runs().map_err(stores::failed)?;
-    let (path, option) = (path.display(), shell::store_option(path));
+    let (path, option) = (store.path().display(), shell::store_option(path));
     match run {
         _ if runs.is_empty() => Err(CliError::bad_input(format!("{path} contains no runs"))
             .hint(format!("farlink run EXPERIMENT.toml{option}"))),

@@ -32,6 +32,11 @@ pub fn run(run: &Run) -> Result<ExitCode, CliError> {
         return estimate::print(run, &plan, &worlds);
     }
     let budgets = Budgets::of(&run.budgets, &plan)?;
+    if run.shard.is_some() && (!budgets.is_empty() || run.power.is_some()) {
+        let message = "--shard: budgets and --power look at the loads of all shards together";
+        return Err(CliError::bad_input(message.to_owned())
+            .hint("give them to `farlink run` over the merged store".to_owned()));
+    }
     // Declared before the store, so dropped after it.
     let _held;
     let mut store = stores::open_or_create(&run.store)?;
@@ -179,7 +184,11 @@ fn tell_shard(run: &Run, store: &Store, carried: &CompletedRun) -> Result<ExitCo
             carried.plan.journey_count()
         );
     }
-    output::line(format!("farlink merge {} OTHERS... --into whole.sqlite", run.store.display()))?;
+    // The shards of a server meet in one run.
+    if !store.is_shared() {
+        let path = shell::quote(&run.store.to_string_lossy());
+        output::line(format!("farlink merge {path} OTHERS... --into whole.sqlite"))?;
+    }
     if carried.failed > 0 {
         anstream::eprintln!("{} journeys failed; the report says why", carried.failed);
         return Ok(ExitCode::Failed);
