@@ -29,8 +29,8 @@ pub trait Catalogue {
     /// Checks that the page, or every page of a list, can be loaded. Anything read from files has the digest of
     /// their contents.
     fn page(&self, spec: &str) -> Result<PageRef, NameError>;
-    /// The pages that a pattern with `*` stands for, sorted; any other text stands for itself. They are read when they are loaded: one that
-    /// cannot be read is a journey that failed.
+    /// The files that a path with `*` stands for, sorted; any other text stands for itself. They are
+    /// read when they are loaded: one that cannot be read is a journey that failed.
     fn pages_like(&self, pattern: &str) -> Result<Vec<String>, NameError> {
         Ok(vec![pattern.to_owned()])
     }

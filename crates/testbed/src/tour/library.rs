@@ -142,7 +142,9 @@ impl Catalogue for Library {
     }
 
     fn pages_like(&self, pattern: &str) -> Result<Vec<String>, NameError> {
-        if !pattern.contains('*') {
+        // After a `#`, a star stands for pages of one list.
+        let path = pattern.split_once('#').map_or(pattern, |(path, _)| path);
+        if !path.contains('*') {
             return Ok(vec![pattern.to_owned()]);
         }
         let wrong = |error: glob::PatternError| refuse(format!("`{pattern}`: {error}"));
