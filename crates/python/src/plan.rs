@@ -126,12 +126,22 @@ impl Plan {
         }
         py.detach(|| {
             let stored = run::stored_positions(&self.plan, &store)?;
-            let is_left = |number: &u32| {
-                let shard = self.plan.clone().sharded(Some(Shard { number: *number, of }));
-                shard.execution_order().iter().any(|position| !stored.contains(position))
-            };
-            Ok((1..=of).filter(is_left).collect())
+            let lacking = self.plan.positions_in_shards(of).filter(|(it, _)| !stored.contains(it));
+            let numbers: BTreeSet<u32> = lacking.map(|(_, number)| number).collect();
+            Ok(numbers.into_iter().collect())
         })
+    }
+
+    /// Numbers of journeys of the shards, of so many.
+    fn journeys_of_shards(&self, of: u32) -> Result<Vec<u64>, Failure> {
+        let mut journeys = vec![0; of as usize];
+        if of == 0 {
+            return Err(Failure::refused("there is at least one shard"));
+        }
+        for (_, number) in self.plan.positions_in_shards(of) {
+            journeys[number as usize - 1] += 1;
+        }
+        Ok(journeys)
     }
 
     /// Number of journeys.

@@ -247,31 +247,32 @@ impl Plan {
         self.own_positions().count() as u64
     }
 
-    /// Positions of the shard that is executed here, in the plan's order. Of many pages each belongs to one shard, so that it is
-    /// prepared once.
+    /// Positions of the shard that is executed here, in the plan's order.
     fn own_positions(&self) -> impl Iterator<Item = u64> {
+        let Shard { number, of } = self.shard.unwrap_or(Shard { number: 1, of: 1 });
+        self.positions_in_shards(of)
+            .filter_map(move |(position, shard)| (shard == number).then_some(position))
+    }
+
+    /// All positions in the plan's order, each with the number of its shard, of so many. Of many pages each belongs to one shard, so
+    /// that it is prepared once.
+    pub fn positions_in_shards(&self, of: u32) -> impl Iterator<Item = (u64, u32)> {
         let page_turns = self.cells.windows(2).map(|two| u64::from(two[0].page != two[1].page));
         let page_numbers = std::iter::once(0).chain(page_turns.scan(0, |number, turn| {
             *number += turn;
             Some(*number)
         }));
         let pages = page_numbers.clone().last().unwrap_or(0) + 1;
-        let by_page = self.shard.is_some_and(|shard| pages >= PAGES_A_SHARD * u64::from(shard.of));
+        let by_page = of > 1 && pages >= PAGES_A_SHARD * u64::from(of);
         let repetitions = self.repetitions;
         let all = (0..self.cells.len()).zip(page_numbers).flat_map(move |(cell, page)| {
             (0..repetitions).map(move |repetition| (cell, repetition, page))
         });
-        let is_own = move |(turn, (.., page)): &(u64, (usize, u32, u64))| match self.shard {
-            None => true,
-            Some(shard) => {
-                let turn = if by_page { *page } else { *turn };
-                turn % u64::from(shard.of) == u64::from(shard.number) - 1
-            }
-        };
-        (0_u64..)
-            .zip(all)
-            .filter(is_own)
-            .map(|(_, (cell, repetition, _))| self.position(cell, repetition))
+        (0_u64..).zip(all).map(move |(turn, (cell, repetition, page))| {
+            let turn = if by_page { page } else { turn };
+            // Below `of`, which has 32 bits.
+            (self.position(cell, repetition), (turn % u64::from(of)) as u32 + 1)
+        })
     }
 
     /// Positions of each scenario: with a stop rule there is room for all repetitions, so that positions stay when they become more.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -106,6 +107,79 @@ def test_parts_may_be_files(digest: str, tmp_path: Path) -> None:
         progress=lambda *now: merged.append(now[0]),
     )
     assert again.digest == digest and len(merged) == 6
+
+
+@pytest.fixture(scope="module")
+def bucket() -> Iterator[str]:
+    """The URL of a bucket of an S3 server, which is empty."""
+    server = pytest.importorskip("moto.server")
+    boto3 = pytest.importorskip("boto3")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    threaded = server.ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
+    threaded.start()
+    client = boto3.client(
+        "s3",
+        endpoint_url=f"http://127.0.0.1:{port}",
+        region_name="us-east-1",
+        aws_access_key_id="key",
+        aws_secret_access_key="secret",
+    )
+    client.create_bucket(Bucket="results")
+    yield f"s3://key:secret@results/crawl?scheme=http&endpoint_override=127.0.0.1:{port}&region=us-east-1"
+    threaded.stop()
+
+
+def test_tables_are_exported_to_object_storage(bucket: str) -> None:
+    import pyarrow.compute
+    import pyarrow.fs
+    import pyarrow.parquet
+
+    from farlink.ray import export
+
+    told: list[int] = []
+    files = export(
+        EXPERIMENT,
+        bucket,
+        tables=["visits", "journeys"],
+        shards=6,
+        progress=lambda done, *_: told.append(done),
+    )
+    assert len(files) == 12 and len(told) == 6 and told[-1] == EXPERIMENT.journeys
+    filesystem, path = pyarrow.fs.FileSystem.from_uri(bucket)
+    names = filesystem.get_file_info(pyarrow.fs.FileSelector(f"{path}/visits"))
+    assert len(names) == 6, "nothing half-written is left"
+    exported = pyarrow.parquet.read_table(f"{path}/visits", filesystem=filesystem)
+    whole = EXPERIMENT.run().to_arrow()
+    for column in ("journey", "plt_ns", "floor_graph_ns", "seed"):
+        a, b = (it.sort_by("journey")[column].combine_chunks() for it in (exported, whole))
+        assert a.equals(b), column
+
+
+def test_an_interrupted_export_goes_on(tmp_path: Path) -> None:
+    from farlink.ray import export
+
+    def stop(done: int, total: int, failed: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        export(EXPERIMENT, tmp_path, shards=12, in_flight=2, progress=stop)
+    kept = len(list((tmp_path / "visits").glob("*.parquet")))
+    assert 1 <= kept < 12
+    told: list[int] = []
+    files = export(EXPERIMENT, tmp_path, shards=12, progress=lambda done, *_: told.append(done))
+    assert all(Path(file).exists() for file in files) and len(files) == 12
+    assert len(told) < 12 and told[-1] == EXPERIMENT.journeys, "finished shards were run again"
+
+
+def test_exports_are_refused_by_name(tmp_path: Path) -> None:
+    from farlink.ray import export
+
+    with pytest.raises(farlink.FarlinkError, match="no table visit; tables are .*visits"):
+        export(EXPERIMENT, tmp_path, tables=["visit"])
+    with pytest.raises(farlink.FarlinkError, match="nowhere://a/b"):
+        export(EXPERIMENT, "nowhere://a/b")
 
 
 def test_refusals_come_back_as_they_are(tmp_path: Path) -> None:
