@@ -12,8 +12,10 @@ die() {
 # Debian packages, if the machine is Debian's and we may: apt_get PACKAGE...
 apt_get() {
   command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" = 0 ] || return 1
-  apt-get install -y --no-install-recommends "$@" >/dev/null 2>&1 && return 0
-  apt-get update >/dev/null 2>&1 && apt-get install -y --no-install-recommends "$@" >/dev/null
+  # Stages side by side may both install something.
+  local install=(apt-get -o DPkg::Lock::Timeout=600 install -y --no-install-recommends)
+  "${install[@]}" "$@" >/dev/null 2>&1 && return 0
+  apt-get update >/dev/null 2>&1 && "${install[@]}" "$@" >/dev/null
 }
 
 # A toolchain that builds farlink.
@@ -56,9 +58,7 @@ python_environment() {
   echo "$folder/bin/python"
 }
 
-stages=()
-
-# stage NAME COMMAND...: runs it and notes how long it took. The first command within it that fails ends everything.
+# stage NAME COMMAND...: runs it, and notes in the file $stages how long it took.
 stage() {
   local name=$1 begin=$SECONDS failed
   shift
@@ -70,10 +70,30 @@ stage() {
   set -e
   [ "$failed" = 0 ] || { printf '== %s FAILED after %s s\n' "$name" $((SECONDS - begin)); exit 1; }
   printf '== %s took %s s\n' "$name" $((SECONDS - begin))
-  stages+=("$(printf '%5s s  %s' $((SECONDS - begin)) "$name")")
+  printf '%5s s  %s\n' $((SECONDS - begin)) "$name" >>"$stages"
+}
+
+# side_by_side LIST LIST: two functions with stages of which none needs the machine for itself. The output of the first comes last.
+side_by_side() {
+  local log first second failed=0
+  log=$(mktemp)
+  "$1" >"$log" 2>&1 &
+  first=$!
+  "$2" &
+  second=$!
+  # Not as a condition, as above.
+  set +e
+  wait "$second"
+  [ $? = 0 ] || failed=1
+  wait "$first"
+  [ $? = 0 ] || failed=1
+  set -e
+  cat "$log"
+  rm -f "$log"
+  [ "$failed" = 0 ] || exit 1
 }
 
 stage_times() {
   printf '\n== seconds a stage\n'
-  printf '%s\n' "${stages[@]}"
+  cat "$stages"
 }

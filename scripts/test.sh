@@ -115,11 +115,12 @@ validation() {
 }
 
 ordinary=$(mktemp -d)
+stages=$(mktemp)
 repeats="${CARGO_TARGET_DIR:-target}/real-time-repeats.tsv"
 case $repeats in /*) ;; *) repeats="$PWD/$repeats" ;; esac
 build="$(date -u +%FT%TZ) $(git rev-parse --short HEAD 2>/dev/null || echo unversioned)"
 mkdir -p "$(dirname "$repeats")"
-trap 'print_repeats; rm -rf "$ordinary"' EXIT
+trap 'print_repeats; rm -rf "$ordinary" "$stages"' EXIT
 
 stage "tools" tools
 stage "fmt" cargo fmt --check
@@ -131,16 +132,31 @@ stage "unit and property" unit
 stage "sim integration, golden, interop" integration
 stage "emu, as root and as a user" emu
 stage "simulated against emulated" validation
-stage "SPDY against npm spdy" scripts/spdy/check.sh
-for peer in h2spec nghttp2 node nginx apache raw-socket netty aioquic quic-go warc perfetto postgres; do stage "interop: $peer" "scripts/interop/$peer/check.sh"; done
-stage "tables in DuckDB, pandas, Polars" scripts/tables/check.sh
-stage "HARs validate" scripts/har/check.sh
-stage "captures in tshark" scripts/pcap-check.sh
-stage "report in Chromium" scripts/report-smoke.sh
-stage "ui in Chromium" scripts/ui/check.sh
-stage "studies, quick" scripts/studies-quick.sh --program target/debug/farlink
-stage "a study killed and resumed" scripts/study-kill.sh --study petuchowski2015 -- --quick
-stage "documentation site" scripts/docs.sh
+
+# Peers that we did not write.
+peers() {
+  local peer
+  stage "SPDY against npm spdy" scripts/spdy/check.sh
+  for peer in h2spec nghttp2 node nginx apache raw-socket netty aioquic quic-go; do
+    stage "interop: $peer" "scripts/interop/$peer/check.sh"
+  done
+}
+
+# Results as others read them.
+readers() {
+  local peer
+  for peer in warc perfetto postgres; do stage "interop: $peer" "scripts/interop/$peer/check.sh"; done
+  stage "tables in DuckDB, pandas, Polars" scripts/tables/check.sh
+  stage "HARs validate" scripts/har/check.sh
+  stage "captures in tshark" scripts/pcap-check.sh
+  stage "report in Chromium" scripts/report-smoke.sh
+  stage "ui in Chromium" scripts/ui/check.sh
+  stage "studies, quick" scripts/studies-quick.sh --program target/debug/farlink
+  stage "a study killed and resumed" scripts/study-kill.sh --study petuchowski2015 -- --quick
+  stage "documentation site" scripts/docs.sh
+}
+
+side_by_side peers readers
 stage "README commands" scripts/readme.sh
 stage "Python package" scripts/python/check.sh
 stage_times

@@ -1,6 +1,7 @@
 //! The proxy itself: takes requests, forwards them to origins, and relays the answers.
 
 mod cached;
+mod compressed;
 mod dispatch;
 mod entrance;
 mod failover;

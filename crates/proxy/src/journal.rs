@@ -34,6 +34,8 @@ pub struct LogEntry {
     pub outcome: RequestOutcome,
     /// Bytes of the response's body sent to the client; for a tunnel, all bytes.
     pub sent_bytes: u64,
+    /// Bytes of the response's body before it was compressed here; `None` if it was not.
+    pub uncompressed_bytes: Option<u64>,
     /// Bytes of the request's body received from the client; for a tunnel, all bytes.
     pub received_bytes: u64,
     /// The origin's address, if a connection was opened for this request.
@@ -144,6 +146,7 @@ impl LogEntry {
             status: 0,
             outcome: RequestOutcome::Abandoned,
             sent_bytes: 0,
+            uncompressed_bytes: None,
             received_bytes: 0,
             origin: None,
             times: RequestTimes { request: world::now(), ..RequestTimes::default() },

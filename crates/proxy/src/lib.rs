@@ -8,6 +8,7 @@
 
 pub mod access;
 pub mod caching;
+pub mod compression;
 pub mod config;
 pub mod fields;
 pub mod forward;

@@ -9,7 +9,7 @@ use proxy::config::{Address, ConfigNetwork, Size};
 #[derive(Args)]
 pub struct Proxy {
     /// Configuration file (TOML; docs/proxy.md). SIGHUP reloads it.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["listen", "allow", "reach", "reverse", "cache", "admin", "log"])]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["listen", "allow", "reach", "reverse", "cache", "compress", "admin", "log"])]
     pub config: Option<PathBuf>,
 
     /// Check a configuration file, print what it does, and exit.
@@ -45,6 +45,9 @@ pub struct Proxy {
     /// Memory for cached responses: 256MiB (default: no cache).
     #[arg(long, value_name = "SIZE")]
     pub cache: Option<Size>,
+    /// Compress text for clients that accept it (br, zstd, gzip).
+    #[arg(long)]
+    pub compress: bool,
 
     /// Address to serve /metrics and /health on: 127.0.0.1:9180.
     #[arg(long, value_name = "ADDRESS:PORT")]

@@ -10,10 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use scenario::{Plan, World};
 use serde_json::json;
+use store::batch::{Results, collect_rest};
 use testbed::worlds::Worlds;
 
 use self::knobs::{PROTOCOL, PROTOCOLS};
-use self::search::{Configuration, ConfigurationStep, Scores, SearchSpace};
+use self::search::{Configuration, ConfigurationStep, LoadBudget, Search, SearchSpace};
 use super::compare::difference::Difference;
 use super::load::{PageLoads, plan};
 use super::shares::with_shares;
@@ -32,45 +33,34 @@ pub fn run(args: &Advise) -> Result<ExitCode, CliError> {
     let worlds = super::worlds()?;
     let cancel = interrupt::flag()?;
     let adviser = Adviser::new(args, how, &worlds, &cancel)?;
-    let repetitions = match args.exhaustive {
-        true => args.loads.repetitions,
-        false => args.loads.repetitions.div_ceil(5),
-    };
-    let Some(before) = adviser.medians(&adviser.space.base(), repetitions) else {
+    let most = args.loads.repetitions;
+    if adviser.medians(&adviser.space.base(), most).is_none() {
         if cancel.load(Ordering::Relaxed) {
             return Ok(ExitCode::Interrupted);
         }
         return Err(CliError::machine("no load of the page as it is succeeded")
             .hint("`farlink load` says why".to_owned()));
-    };
+    }
     let everything = adviser.space.all().len();
-    let mut scores = Scores::new(|it: &Configuration| {
-        let medians = adviser.medians(it, repetitions)?;
-        Some(adviser.weighted(&before, &medians))
-    });
+    let mut search =
+        Search::new(&adviser.space, |it: &Configuration, loads| adviser.score(it, loads));
     let found = match args.exhaustive {
-        true => vec![scores.exhaustive(&adviser.space)],
-        false => {
-            scores.search(&adviser.space);
-            let most =
-                within_a_tenth(everything, scores.count(), repetitions, args.loads.repetitions);
-            scores.finalists(&adviser.space, most)
-        }
+        true => search.exhaustive(most),
+        false => search.search(&within_a_tenth(everything, most)),
     };
-    let tried = scores.count();
-    let best = adviser.simplified(adviser.best_of(found));
+    let tried = search.tried();
+    let is_better = adviser.score(&found, most).is_some_and(|score| score < 0.0);
+    let best = if is_better { found } else { adviser.space.base() };
+    let best = adviser.simplified(best);
     let steps = adviser.measured_steps(&best)?;
     if cancel.load(Ordering::Relaxed) {
         return Ok(ExitCode::Interrupted);
     }
-    let networks = adviser.networks.len();
-    let measured = adviser.measured.borrow().len();
     let searched = SearchEffort {
         tried,
         everything,
-        loads: (tried * repetitions as usize + measured * args.loads.repetitions as usize)
-            * networks,
-        all_loads: everything * args.loads.repetitions as usize * networks,
+        loads: adviser.loads_made(),
+        all_loads: everything * most as usize * adviser.networks.len(),
     };
     match args.json {
         true => output::line(as_json(&adviser, &steps, &searched))?,
@@ -79,12 +69,12 @@ pub fn run(args: &Advise) -> Result<ExitCode, CliError> {
     Ok(ExitCode::Success)
 }
 
-/// Configurations that may be loaded with all repetitions, so that search, finalists and steps stay within a tenth of all loads.
-fn within_a_tenth(everything: usize, tried: usize, searched: u32, repetitions: u32) -> usize {
-    /// Configurations on the way to the best one, which are measured as steps of the advice.
+/// Numbers of loads with which search and steps stay within a tenth of all.
+fn within_a_tenth(everything: usize, most: u32) -> LoadBudget {
+    /// Configurations on the way to the best one, which are loaded as steps of the advice.
     const STEPS: usize = 4;
-    let loads = (everything * repetitions as usize / 10).saturating_sub(tried * searched as usize);
-    (loads / repetitions as usize).saturating_sub(STEPS)
+    let all = (everything * most as usize / 10).saturating_sub(STEPS * most as usize);
+    LoadBudget { first: most.div_ceil(5), most, all }
 }
 
 /// The settings; those with several values are refused, except for networks and protocols.
@@ -114,8 +104,8 @@ struct Adviser<'a> {
     /// The networks with the shares of their users, which sum to 1.
     networks: Vec<(String, f64)>,
     space: SearchSpace,
-    /// Configurations with all repetitions, by network; each is loaded once.
-    measured: RefCell<BTreeMap<Configuration, Option<Vec<Arm>>>>,
+    /// Loads of configurations, by network; none is made twice.
+    loaded: RefCell<BTreeMap<Configuration, Vec<Results>>>,
 }
 
 impl<'a> Adviser<'a> {
@@ -135,7 +125,7 @@ impl<'a> Adviser<'a> {
         let knobs = knobs::open(&how);
         let space = SearchSpace { protocols, knobs };
         let adviser =
-            Adviser { args, how, worlds, cancel, networks, space, measured: RefCell::default() };
+            Adviser { args, how, worlds, cancel, networks, space, loaded: RefCell::default() };
         for (network, _) in &adviser.networks {
             let plan = adviser.plan(&adviser.space.base(), network, args.loads.repetitions)?;
             if plan.cells()[0].world != World::Sim {
@@ -170,17 +160,22 @@ impl<'a> Adviser<'a> {
         }
     }
 
-    /// The loads of a configuration over each network; `None` if it is refused or one of them has no load time.
+    /// The first loads of a configuration over each network; `None` if it is refused or one of them has no load time.
     fn arms(&self, configuration: &Configuration, repetitions: u32) -> Option<Vec<Arm>> {
-        let of_network = |(network, _): &(String, f64)| {
+        let mut loaded = self.loaded.borrow_mut();
+        let of_networks = loaded.entry(configuration.clone()).or_default();
+        of_networks.resize_with(self.networks.len(), Results::new);
+        let of_network = |((network, _), known): (&(String, f64), &mut Results)| {
             if self.cancel.load(Ordering::Relaxed) {
                 return None;
             }
             let plan = self.plan(configuration, network, repetitions).ok()?;
             self.worlds.prepare(&plan.cells()[0]).ok()?;
             let workers = workers(self.args.loads.jobs, &plan);
-            let results = store::batch::collect(&plan, self.worlds, workers, self.cancel);
-            let arm = Arm::of_cell(&plan.cells()[0], 0, &results).into_iter().next()?;
+            let earlier = std::mem::take(known);
+            *known = collect_rest(&plan, earlier, self.worlds, workers, self.cancel);
+            let first = &known[..known.len().min(repetitions as usize)];
+            let arm = Arm::of_cell(&plan.cells()[0], 0, first).into_iter().next()?;
             // One that loses objects or loads would win with another page.
             let is_whole = arm.failures().next().is_none()
                 && arm
@@ -189,7 +184,12 @@ impl<'a> Adviser<'a> {
                     .all(|load| load.visit.record.objects.iter().all(|o| o.error.is_none()));
             is_whole.then_some(arm)
         };
-        self.networks.iter().map(of_network).collect()
+        self.networks.iter().zip(of_networks).map(of_network).collect()
+    }
+
+    /// Number of loads that were made.
+    fn loads_made(&self) -> usize {
+        self.loaded.borrow().values().flatten().map(Vec::len).sum()
     }
 
     fn medians(&self, configuration: &Configuration, repetitions: u32) -> Option<Vec<f64>> {
@@ -197,36 +197,22 @@ impl<'a> Adviser<'a> {
         arms.iter().map(|arm| Some(arm.plt()?.median())).collect()
     }
 
-    /// Logarithm of the ratio of load times, weighted by the shares of users.
-    fn weighted(&self, before: &[f64], after: &[f64]) -> f64 {
-        let ratios = before.iter().zip(after).map(|(before, after)| (after / before).ln());
-        ratios.zip(&self.networks).map(|(ratio, (_, share))| ratio * share).sum()
+    /// Logarithm of the ratio of load times to the present ones, weighted by the shares of users; `None` if the configuration or the
+    /// present one does not load.
+    fn score(&self, configuration: &Configuration, repetitions: u32) -> Option<f64> {
+        let before = self.medians(&self.space.base(), repetitions)?;
+        let after = self.medians(configuration, repetitions)?;
+        let ratios = before.iter().zip(&after).map(|(before, after)| (after / before).ln());
+        Some(ratios.zip(&self.networks).map(|(ratio, (_, share))| ratio * share).sum())
     }
 
     /// The loads of a configuration with all repetitions.
     fn measured(&self, configuration: &Configuration) -> Option<Vec<Arm>> {
-        if let Some(known) = self.measured.borrow().get(configuration) {
-            return known.clone();
-        }
-        let arms = self.arms(configuration, self.args.loads.repetitions);
-        self.measured.borrow_mut().insert(configuration.clone(), arms.clone());
-        arms
+        self.arms(configuration, self.args.loads.repetitions)
     }
 
-    /// The score of a configuration with all repetitions; `None` if it or the present one does not load.
     fn measured_score(&self, configuration: &Configuration) -> Option<f64> {
-        let medians = |it: &Configuration| {
-            let arms = self.measured(it)?;
-            arms.iter().map(|arm| Some(arm.plt()?.median())).collect::<Option<Vec<f64>>>()
-        };
-        Some(self.weighted(&medians(&self.space.base())?, &medians(configuration)?))
-    }
-
-    /// The best of these with all repetitions; the present one if none of them is better.
-    fn best_of(&self, found: Vec<Configuration>) -> Configuration {
-        let scored = found.into_iter().filter_map(|it| Some((self.measured_score(&it)?, it)));
-        let best = scored.min_by(|a, b| a.0.total_cmp(&b.0)).filter(|(score, _)| *score < 0.0);
-        best.map_or(self.space.base(), |(_, it)| it)
+        self.score(configuration, self.args.loads.repetitions)
     }
 
     /// The configuration without changes that bring next to nothing: nobody should set them.

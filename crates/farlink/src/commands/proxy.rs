@@ -86,7 +86,8 @@ struct ProxyStart<'a> {
 
 impl ProxyStart<'_> {
     fn settings(&self) -> Result<ProxyConfig, CliError> {
-        let Proxy { config, listen, allow, reach, reverse, cache, admin, log, .. } = self.args;
+        let Proxy { config, listen, allow, reach, reverse, cache, compress, admin, log, .. } =
+            self.args;
         if let Some(path) = config {
             return config::load(path, &self.pseudonym).map_err(refused);
         }
@@ -96,6 +97,9 @@ impl ProxyStart<'_> {
         reach.iter().for_each(|network| file.reach(*network));
         cache.iter().for_each(|memory| file.cache(*memory));
         admin.iter().for_each(|address| file.admin(address.clone()));
+        if *compress {
+            file.compress();
+        }
         if *log {
             file.log();
         }

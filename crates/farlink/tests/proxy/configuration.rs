@@ -47,6 +47,15 @@ fn each_mistake_is_refused_with_its_place_and_a_remedy() {
     );
     refused("[[reverse]]\norigins = [\"a.test:80\"]\n", &["proxy.toml:2:11", "http://HOST:PORT"]);
     refused("[[reverse]]\norigins = []\n", &["proxy.toml:2:11", "no origin is named"]);
+    refused(
+        "[compression]\ncodings = [\"br\", \"deflate\"]\n",
+        &["proxy.toml:2:18", "`deflate` is not a coding", "\"zstd\""],
+    );
+    refused("[compression]\ncodings = []\n", &["proxy.toml:2:11", "no codings"]);
+    refused(
+        "[compression]\ntypes = [\"html\"]\n",
+        &["proxy.toml:2:10", "`html` is not a media type", "text/*"],
+    );
     refused("[upstream]\nidle_timeout = \"10\"\n", &["proxy.toml:2:16", "no unit", "100ms"]);
     refused(
         "[upstream]\nconnections = 3\nconnections_per_origin = 64\n",

@@ -73,6 +73,11 @@ impl Origin {
     }
 }
 
+/// The body of `/text`.
+pub fn text() -> String {
+    (0..4_000).map(|number| format!("line {number}\n")).collect()
+}
+
 /// Length of the body of `/large-cached`.
 pub const LARGE_BYTES: usize = 18_000_000;
 
@@ -130,6 +135,7 @@ fn answer(stream: &mut TcpStream, request: &Request, number: usize) -> std::io::
     match kind {
         "/echo" => whole("", format!("{head}{body_bytes} bytes").as_bytes())?,
         "/big" => whole("", &vec![b'x'; 5_000_000])?,
+        "/text" => whole("Content-Type: text/plain\r\n", text().as_bytes())?,
         "/large-cached" => whole("Cache-Control: max-age=60\r\n", &vec![b'x'; LARGE_BYTES])?,
         "/cached" => {
             whole("Cache-Control: max-age=60\r\nETag: \"1\"\r\n", format!("{number}").as_bytes())?

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::common::Desk;
-use crate::origin::Origin;
+use crate::origin::{Origin, text};
 use crate::running::{Running, TEST_RULES, forward};
 
 pub fn is_there(program: &str) -> bool {
@@ -60,6 +60,37 @@ fn curl_asks_over_clear_and_tls_proxies() {
             curl(&["-I", "-o", "/dev/null", "-w", "%{http_code}", &origin.url("/big")]),
             "200"
         );
+    }
+}
+
+#[test]
+fn curl_decodes_what_the_proxy_compresses() {
+    if !is_there("curl") {
+        return;
+    }
+    let origin = Origin::start();
+    let reverse =
+        format!("[compression]\n[[reverse]]\norigins = [\"http://{}\"]\n", origin.address);
+    let proxy = Running::start_on(&reverse, OVER_TLS, certificate);
+    let url = format!("https://{}/text", proxy.address);
+    for version in ["--http1.1", "--http2"] {
+        for coding in ["gzip", "br", "zstd"] {
+            let accept = format!("Accept-Encoding: {coding}");
+            let curl = |more: &[&str]| {
+                let base = ["-sSk", "--max-time", "20", version, "-H", &accept, &url];
+                run("curl", &[&base[..], more].concat())
+            };
+            let sent =
+                curl(&["-o", "/dev/null", "-w", "%{size_download} %header{content-encoding}"]);
+            let (bytes, sent_coding) = sent.split_once(' ').unwrap();
+            assert_eq!(sent_coding, coding);
+            assert!(bytes.parse::<usize>().unwrap() * 3 < text().len(), "{coding}: {bytes}");
+            let has = run("curl", &["--version"]);
+            let name = if coding == "br" { "brotli" } else { coding };
+            if name == "gzip" || has.contains(name) {
+                assert_eq!(curl(&["--compressed"]), text(), "{version} {coding}");
+            }
+        }
     }
 }
 

@@ -29,6 +29,7 @@ pub struct File {
     pub(crate) reverse: Vec<ReverseTable>,
     pub(crate) upstream: UpstreamTable,
     pub(crate) cache: Option<CacheTable>,
+    pub(crate) compression: Option<CompressionTable>,
     pub(crate) pac: Option<PacTable>,
     pub(crate) log: Option<LogTable>,
     pub(crate) admin: Option<AdminTable>,
@@ -166,6 +167,15 @@ pub(crate) struct CacheTable {
     pub(crate) purge: Vec<ConfigNetwork>,
 }
 
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct CompressionTable {
+    pub(crate) codings: Option<Spanned<Vec<Spanned<String>>>>,
+    pub(crate) types: Option<Vec<Spanned<String>>>,
+    pub(crate) least: Option<Size>,
+    pub(crate) private: bool,
+}
+
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DiskTable {
@@ -293,6 +303,11 @@ impl File {
             targets: None,
             purge: Vec::new(),
         });
+    }
+
+    /// Compresses answers.
+    pub fn compress(&mut self) {
+        self.compression = Some(CompressionTable::default());
     }
 
     /// Logs requests to standard output.

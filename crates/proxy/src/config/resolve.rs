@@ -25,6 +25,7 @@ use super::values::{
 use super::{ConfigError, ConfigLocation, ConfigSource};
 use crate::access::{AllowedClients, Destinations, PortSet, Users};
 use crate::caching::{self, DiskSettings};
+use crate::compression::{Coding, CompressionSettings};
 use crate::fields::{Disclosure, ViaPseudonym};
 use crate::overrides::Overrides;
 use crate::pac::{Pac, PacRule};
@@ -104,6 +105,7 @@ impl ConfigResolver<'_> {
                 .map_or(Trust::System, |path| Trust::File(self.path(path))),
             via: ViaPseudonym::new(via),
             cache: file.cache.as_ref().map(|cache| self.cache(cache)).transpose()?,
+            compression: file.compression.as_ref().map(|it| self.compression(it)).transpose()?,
             disk: file.cache.as_ref().map_or(Ok(None), |cache| self.disk(cache))?,
             pac: file.pac.as_ref().map(|pac| self.pac(pac)).transpose()?,
             log: file.log.as_ref().map(|log| self.log(log)),
@@ -113,6 +115,43 @@ impl ConfigResolver<'_> {
             server_timing: file.server_timing,
             observer: None,
         })
+    }
+
+    fn compression(
+        &self,
+        table: &file::CompressionTable,
+    ) -> Result<CompressionSettings, ConfigError> {
+        let mut settings = CompressionSettings { private: table.private, ..Default::default() };
+        if let Some(codings) = &table.codings {
+            if codings.get_ref().is_empty() {
+                return Err(ConfigError::new(self.source.place(codings.span()), "no codings")
+                    .remedy("leave out the table [compression] to compress nothing"));
+            }
+            settings.codings = codings
+                .get_ref()
+                .iter()
+                .map(|name| {
+                    Coding::named(name.get_ref()).ok_or_else(|| {
+                        let problem = format!("`{}` is not a coding", name.get_ref());
+                        ConfigError::new(self.source.place(name.span()), problem)
+                            .remedy("codings are \"br\", \"zstd\" and \"gzip\"")
+                    })
+                })
+                .collect::<Result<_, _>>()?;
+        }
+        if let Some(types) = &table.types {
+            let wrong = types.iter().find(|it| !is_media_type(it.get_ref()));
+            if let Some(wrong) = wrong {
+                let problem = format!("`{}` is not a media type", wrong.get_ref());
+                return Err(ConfigError::new(self.source.place(wrong.span()), problem)
+                    .remedy("write types as \"text/html\", or \"text/*\" for all of a kind"));
+            }
+            settings.types = types.iter().map(|it| it.get_ref().clone()).collect();
+        }
+        if let Some(least) = &table.least {
+            settings.least_bytes = least.0;
+        }
+        Ok(settings)
     }
 
     /// Refuses an open proxy: it would be abused within hours.
@@ -481,4 +520,13 @@ impl ConfigResolver<'_> {
         })?;
         Ok(Some(Intercept { hosts: hosts(named.get_ref()), issuer: Arc::new(issuer) }))
     }
+}
+
+/// True for `text/html` and `text/*`.
+fn is_media_type(text: &str) -> bool {
+    let is_token = |part: &str| {
+        !part.is_empty()
+            && part.bytes().all(|it| it.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&it))
+    };
+    text.split_once('/').is_some_and(|(kind, sub)| is_token(kind) && (sub == "*" || is_token(sub)))
 }

@@ -15,6 +15,7 @@ use serde::Deserialize;
 
 use crate::access::{AllowedClients, Destinations, Users, matches};
 use crate::caching;
+use crate::compression::CompressionSettings;
 use crate::fields::{Disclosure, ViaPseudonym};
 use crate::observation::ExchangeObserver;
 use crate::overrides::Overrides;
@@ -44,6 +45,8 @@ pub struct ProxyConfig {
     pub via: ViaPseudonym,
     /// Settings of the cache; `None` if there is none.
     pub cache: Option<caching::CacheSettings>,
+    /// Compression of answers; `None` if they are passed on as they are.
+    pub compression: Option<CompressionSettings>,
     /// Clients that may remove stored responses with the method `PURGE`.
     pub purgers: Vec<IpNet>,
     /// Settings of the disk tier; `None` to keep nothing across a restart.
@@ -76,6 +79,7 @@ impl Default for ProxyConfig {
             trust: Trust::default(),
             via: ViaPseudonym::new("farlink"),
             cache: None,
+            compression: None,
             purgers: Vec::new(),
             disk: None,
             pac: None,

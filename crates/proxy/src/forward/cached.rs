@@ -20,6 +20,7 @@ use super::transit::BodyEnds;
 use crate::caching::{
     CACHE_NAME, CACHE_STATUS, CacheFill, CacheStore, FlightRole, PreparedResponse,
 };
+use crate::compression::mark_confirmed;
 use crate::journal::{Journal, LogEntry, RequestNote, RequestOutcome};
 use crate::upstream::Fetched;
 
@@ -115,6 +116,8 @@ impl Proxy {
     ) -> Response {
         self.rewrite_head(&mut fetched.head);
         let request = &miss.fetch.request;
+        // What is stored is what the client gets: each coding is a variant of its own.
+        let encoder = self.compress(&mut fetched, request);
         let status = fetched.head.status();
         let judged = match *request.method() == Method::GET {
             true => {
@@ -148,7 +151,7 @@ impl Proxy {
                 CacheFill::new(store, miss.key, ticket, status, storable, miss.fetch.flight)
             }
         };
-        self.relay(fetched, note, filling, Some(cache_status), BodyEnds::default())
+        self.relay(fetched, encoder, note, filling, Some(cache_status), BodyEnds::default())
     }
 
     /// Validates a stored response with the origin (RFC 9111 section 4.3).
@@ -162,7 +165,8 @@ impl Proxy {
         let ticket = store.memory().ticket(&miss.key.borrow());
         let sent = world::now();
         let request = &miss.fetch.request;
-        let answered = self.fetch(&miss.fetch, &conditional(request, stored), None).await;
+        let asking = conditional(request, stored);
+        let answered = self.fetch(&miss.fetch, &asking, None).await;
         let status = match &answered {
             Err(error) => error.status(),
             Ok(fetched) => fetched.head.status(),
@@ -186,6 +190,9 @@ impl Proxy {
             return self.store_and_relay(store, miss, fetched, (ticket, sent), note);
         }
         self.rewrite_head(&mut fetched.head);
+        if self.settings.compression.is_some() {
+            mark_confirmed(fetched.head.headers_mut(), asking.headers());
+        }
         if !stored.terms().confirmed_by(fetched.head.headers()) {
             drop(fetched);
             return self.fetch_new(store, miss, note).await;

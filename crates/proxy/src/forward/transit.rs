@@ -16,14 +16,14 @@ use http_stack::{Answer, Response};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use units::Time;
 
+use super::compressed::OutgoingBody;
 use crate::caching::CacheFill;
 use crate::journal::{RequestNote, RequestOutcome};
 use crate::observation::Observed;
-use crate::upstream::ResponseBody;
 
 /// A response's body on its way to the client.
 pub(super) struct RelayedBody {
-    body: ResponseBody,
+    body: OutgoingBody,
     note: RequestNote,
     filling: CacheFill,
     ends: BodyEnds,
@@ -51,7 +51,7 @@ impl BodyEnds {
 impl RelayedBody {
     /// A body of which `ends` is told.
     pub(super) fn new(
-        body: ResponseBody,
+        body: OutgoingBody,
         note: RequestNote,
         filling: CacheFill,
         ends: BodyEnds,
@@ -98,6 +98,7 @@ impl Body for RelayedBody {
 impl Drop for RelayedBody {
     fn drop(&mut self) {
         self.note.entry.received_bytes = self.ends.received.get();
+        self.note.entry.uncompressed_bytes = self.body.uncompressed_bytes();
     }
 }
 

@@ -30,6 +30,8 @@ struct JsonLine<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
     sent_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uncompressed_bytes: Option<u64>,
     received_bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<String>,
@@ -55,6 +57,7 @@ pub fn json(entry: &LogEntry, start: Duration) -> String {
         outcome: entry.outcome.name(),
         reason: entry.outcome.reason(),
         sent_bytes: entry.sent_bytes,
+        uncompressed_bytes: entry.uncompressed_bytes,
         received_bytes: entry.received_bytes,
         origin: entry.origin.map(|origin| origin.to_string()),
         connected_ms: since(times.connected),
@@ -182,6 +185,7 @@ mod tests {
             status: 200,
             outcome: RequestOutcome::Failed("dns_error"),
             sent_bytes: 1_024,
+            uncompressed_bytes: None,
             received_bytes: 0,
             origin: None,
             times: RequestTimes {

@@ -30,6 +30,8 @@ pub struct Metrics {
     protocols: [AtomicU64; PROTOCOLS.len()],
     sent_bytes: AtomicU64,
     received_bytes: AtomicU64,
+    compressed_bytes: AtomicU64,
+    compressed_from_bytes: AtomicU64,
     first_byte: LatencyHistogram,
     lost_lines: AtomicU64,
     gauges: Gauges,
@@ -98,6 +100,10 @@ impl Journal for Arc<Metrics> {
         let protocol = entry.socks.map_or_else(|| place(entry.protocol), place_of_socks);
         self.count(&entry.outcome, protocol, entry.status, entry.sent_bytes);
         add(&self.received_bytes, entry.received_bytes);
+        if let Some(uncompressed) = entry.uncompressed_bytes {
+            add(&self.compressed_bytes, entry.sent_bytes);
+            add(&self.compressed_from_bytes, uncompressed);
+        }
         if let Some(first) = entry.times.client_first {
             self.first_byte.add(first.since(entry.times.request));
         }
@@ -170,6 +176,16 @@ pub fn exposition(
                 "received_bytes_total",
                 "Bytes of bodies and tunnels from clients.",
                 sum(&|c| &c.received_bytes),
+            ),
+            (
+                "compressed_bytes_total",
+                "Bytes of bodies that were compressed here.",
+                sum(&|c| &c.compressed_bytes),
+            ),
+            (
+                "compressed_from_bytes_total",
+                "Bytes of the same bodies before compression.",
+                sum(&|c| &c.compressed_from_bytes),
             ),
             ("lost_log_lines_total", "Lines of the log that were lost.", sum(&|c| &c.lost_lines)),
             ("client_connections", "Connections of clients.", sum(&|c| &c.gauges.clients)),
@@ -297,6 +313,7 @@ mod tests {
             status: 204,
             outcome: RequestOutcome::Passed,
             sent_bytes: 10,
+            uncompressed_bytes: Some(40),
             received_bytes: 1,
             origin: None,
             times: RequestTimes {
@@ -313,6 +330,8 @@ mod tests {
             "farlink_responses_total{class=\"2xx\"} 2",
             "farlink_requests_by_protocol_total{protocol=\"h2\"} 2",
             "farlink_sent_bytes_total 20",
+            "farlink_compressed_bytes_total 20",
+            "farlink_compressed_from_bytes_total 80",
             "farlink_first_byte_seconds_bucket{le=\"0.01\"} 0",
             "farlink_first_byte_seconds_bucket{le=\"0.025\"} 2",
             "farlink_first_byte_seconds_sum 0.04",

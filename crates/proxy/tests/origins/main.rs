@@ -2,6 +2,7 @@
 
 mod check;
 mod collapsing;
+mod compression;
 mod failover;
 mod replies;
 mod shares;

@@ -31,6 +31,8 @@ pub enum Act {
     Say(Duration, Vec<u8>),
     /// The same, and then closes the connection.
     Last(Duration, Vec<u8>),
+    /// Sends the first, and the second after a delay.
+    Halves(Vec<u8>, Duration, Vec<u8>),
     /// Closes the connection.
     Close,
 }
@@ -96,6 +98,12 @@ impl Server {
             let (after, text, is_last) = match (self.act)(&line) {
                 Act::Say(after, text) => (after, text, false),
                 Act::Last(after, text) => (after, text, true),
+                Act::Halves(first, after, second) => {
+                    if stream.write_all(&first).await.is_err() {
+                        return;
+                    }
+                    (after, second, false)
+                }
                 Act::Close => return,
             };
             self.seen.open.set(self.seen.open.get() + 1);
@@ -141,12 +149,19 @@ pub fn say(millis: u64, status: &str, fields: &str, body: &str) -> Act {
 #[derive(Clone, Debug)]
 pub struct Got {
     pub text: String,
+    pub bytes: Vec<u8>,
     pub millis: u128,
 }
 
 impl Got {
     pub fn status(&self) -> &str {
         self.text.get(9..12).unwrap_or("")
+    }
+
+    /// The body as it was sent.
+    pub fn body(&self) -> &[u8] {
+        let end = self.bytes.windows(4).position(|four| four == b"\r\n\r\n");
+        end.map_or(&[], |end| &self.bytes[end + 4..])
     }
 }
 
@@ -157,7 +172,7 @@ pub async fn ask(method: &str, path: &str, fields: &str) -> Got {
     let mut text = Vec::new();
     let _ = stream.read_to_end(&mut text).await;
     let millis = world::now().since(began).as_millis();
-    Got { text: String::from_utf8_lossy(&text).into_owned(), millis }
+    Got { text: String::from_utf8_lossy(&text).into_owned(), bytes: text, millis }
 }
 
 /// Sends a request to the proxy and reads nothing.

@@ -12,7 +12,12 @@ pub struct Knob {
     pub values: Vec<&'static str>,
     /// Protocols that it concerns; empty: all.
     protocols: &'static [&'static str],
+    /// True if clients signal no priorities, which some schedulers read, unless the knob makes them.
+    is_unsignalled: bool,
 }
+
+/// The setting of the priorities that clients signal, and what browsers do.
+const PRIORITIES: (&str, &str) = ("client.priorities", "chrome");
 
 /// Part of a load that a knob changes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,7 +40,8 @@ pub fn open(how: &How) -> Vec<Knob> {
         KnobKind::Setting(key) => !how.settings.has(key),
         KnobKind::Page => true,
     };
-    all().into_iter().filter(is_open).collect()
+    let is_unsignalled = !how.settings.has(PRIORITIES.0);
+    all().into_iter().filter(is_open).map(|knob| Knob { is_unsignalled, ..knob }).collect()
 }
 
 /// All knobs besides the protocol.
@@ -46,6 +52,7 @@ pub fn all() -> Vec<Knob> {
         kind: KnobKind::Setting(key),
         values: values.to_vec(),
         protocols,
+        is_unsignalled: true,
     };
     vec![
         knob("transport.congestion", &["bbr"], OVER_TCP),
@@ -57,7 +64,7 @@ pub fn all() -> Vec<Knob> {
         ),
         knob("server.scheduler", &["fifo", "strict", "rfc9218"], MULTIPLEXED),
         knob("stack.security", &["key=ecdsa-p256"], &[]),
-        Knob { kind: KnobKind::Page, values: vec!["one-host"], protocols: &[] },
+        Knob { kind: KnobKind::Page, ..knob("page", &["one-host"], &[]) },
     ]
 }
 
@@ -78,7 +85,10 @@ impl Knob {
     /// The option of `farlink load` for one of its values.
     pub fn option(&self, value: &str) -> String {
         match self.kind {
-            KnobKind::Setting(key) => option(key, value),
+            KnobKind::Setting(key) => match self.signalled(value) {
+                None => option(key, value),
+                Some((signal, by)) => format!("{} {}", option(key, value), option(signal, by)),
+            },
             KnobKind::Page => format!("PAGE~{value}"),
         }
     }
@@ -86,9 +96,20 @@ impl Knob {
     /// Turns it to a value.
     pub fn turn(&self, value: &str, page: &mut String, how: &mut How) {
         match self.kind {
-            KnobKind::Setting(key) => how.settings.set(key, vec![value.to_owned()]),
+            KnobKind::Setting(key) => {
+                how.settings.set(key, vec![value.to_owned()]);
+                if let Some((signal, by)) = self.signalled(value) {
+                    how.settings.set(signal, vec![by.to_owned()]);
+                }
+            }
             KnobKind::Page => *page = format!("{page}~{value}"),
         }
+    }
+
+    /// The priorities that clients must signal for a scheduler that reads them.
+    fn signalled(&self, value: &str) -> Option<(&'static str, &'static str)> {
+        let reads = self.key() == "server.scheduler" && value != "fifo";
+        (reads && self.is_unsignalled).then_some(PRIORITIES)
     }
 }
 
