@@ -122,6 +122,8 @@ def stored(store: Path) -> int:
 
 
 def test_ctrl_c_keeps_what_was_stored(tmp_path: Path) -> None:
+    # A shell's background jobs ignore Ctrl-C, and Python then leaves it at that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     store = tmp_path / "long.sqlite"
     # More than can end while the first journeys are awaited.
     endless = farlink.Experiment(SMALL, repetitions=20_000)

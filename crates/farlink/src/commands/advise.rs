@@ -46,7 +46,7 @@ pub fn run(args: &Advise) -> Result<ExitCode, CliError> {
         Search::new(&adviser.space, |it: &Configuration, loads| adviser.score(it, loads));
     let found = match args.exhaustive {
         true => search.exhaustive(most),
-        false => search.search(&within_a_tenth(everything, most)),
+        false => search.search(&within_a_tenth(everything, most, adviser.is_calm())),
     };
     let tried = search.tried();
     let is_better = adviser.score(&found, most).is_some_and(|score| score < 0.0);
@@ -69,12 +69,13 @@ pub fn run(args: &Advise) -> Result<ExitCode, CliError> {
     Ok(ExitCode::Success)
 }
 
-/// Numbers of loads with which search and steps stay within a tenth of all.
-fn within_a_tenth(everything: usize, most: u32) -> LoadBudget {
+/// Numbers of loads with which search and steps stay within a tenth of all. Where load times hardly scatter, one load says enough at first.
+fn within_a_tenth(everything: usize, most: u32, is_calm: bool) -> LoadBudget {
     /// Configurations on the way to the best one, which are loaded as steps of the advice.
     const STEPS: usize = 4;
     let all = (everything * most as usize / 10).saturating_sub(STEPS * most as usize);
-    LoadBudget { first: most.div_ceil(5), most, all }
+    let first = if is_calm { 1 } else { most.div_ceil(5) };
+    LoadBudget { first, most, all }
 }
 
 /// The settings; those with several values are refused, except for networks and protocols.
@@ -185,6 +186,15 @@ impl<'a> Adviser<'a> {
             is_whole.then_some(arm)
         };
         self.networks.iter().zip(of_networks).map(of_network).collect()
+    }
+
+    /// True if the load times of the page as it is hardly scatter over any network.
+    fn is_calm(&self) -> bool {
+        /// Of the range to the median.
+        const HARDLY: f64 = 0.06;
+        let arms = self.measured(&self.space.base()).unwrap_or_default();
+        let mut samples = arms.iter().filter_map(Arm::plt);
+        samples.all(|it| it.quantile(1.0) - it.quantile(0.0) < HARDLY * it.median())
     }
 
     /// Number of loads that were made.

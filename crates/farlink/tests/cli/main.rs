@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[expect(clippy::disallowed_methods, reason = "processes end in the machine's own time")]
 #[path = "../remains/mod.rs"]
 mod remains;
 

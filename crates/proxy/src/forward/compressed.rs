@@ -41,7 +41,7 @@ pub(super) enum OutgoingBody {
     /// As it is.
     Plain(ResponseBody),
     /// Compressed.
-    Compressed(CompressedBody),
+    Compressed(Box<CompressedBody>),
 }
 
 /// A body on its way through an encoder.
@@ -59,12 +59,12 @@ impl OutgoingBody {
     pub(super) fn new(body: ResponseBody, encoder: Option<Encoder>) -> OutgoingBody {
         match encoder {
             None => OutgoingBody::Plain(body),
-            encoder => OutgoingBody::Compressed(CompressedBody {
+            encoder => OutgoingBody::Compressed(Box::new(CompressedBody {
                 body,
                 encoder,
                 holds_back: false,
                 taken_bytes: 0,
-            }),
+            })),
         }
     }
 

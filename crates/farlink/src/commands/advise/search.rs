@@ -1,9 +1,9 @@
 //! The search for the best configuration, with few loads of each: by protocol, first every change alone, then the helpful ones
-//! together; of the best of these every change. Then successive halving: the better ones are loaded more often, since few loads over a
+//! together; of the best of these every change. With few loads left to make, pairs of changes are left out. Then successive halving: the better ones are loaded more often, since few loads over a
 //! lossy network mislead. Each time every change of the leader joins, and each protocol keeps its best two. All loads are paired by
 //! their seeds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::knobs::{Knob, PROTOCOL};
 
@@ -66,6 +66,16 @@ impl SearchSpace {
             values.filter(move |value| *value != of.values[at]).map(move |value| of.with(at, value))
         });
         values.collect()
+    }
+
+    /// The changes of two knobs.
+    fn pairs(&self, of: &Configuration) -> Vec<Configuration> {
+        let changes = |it: &Configuration| {
+            it.values.iter().zip(&of.values).filter(|(one, other)| one != other).count()
+        };
+        let twice = self.neighbours(of).into_iter().flat_map(|it| self.neighbours(&it));
+        let pairs: BTreeSet<Configuration> = twice.filter(|it| changes(it) == 2).collect();
+        pairs.into_iter().collect()
     }
 
     /// The way from the present configuration to another: the protocol, then one knob after another.
@@ -169,7 +179,8 @@ impl<'a, F: FnMut(&Configuration, u32) -> Option<f64>> Search<'a, F> {
             .map(|protocol| self.climb(protocol, budget.first))
             .collect();
         if let Some(best) = self.best(of_protocols, budget.first) {
-            self.polish(best, budget.first);
+            let best = self.polish(best, budget.first);
+            self.pair_up(best, budget);
         }
         self.halve(budget).unwrap_or_else(|| self.space.base())
     }
@@ -201,12 +212,28 @@ impl<'a, F: FnMut(&Configuration, u32) -> Option<f64>> Search<'a, F> {
     }
 
     /// Tries each change of a configuration until none helps.
-    fn polish(&mut self, mut at: Configuration, loads: u32) {
+    fn polish(&mut self, mut at: Configuration, loads: u32) -> Configuration {
         while let Some(next) = self.best(self.space.neighbours(&at), loads) {
             if self.score(&next, loads) >= self.score(&at, loads) - LEAST_GAIN {
-                return;
+                break;
             }
             at = next;
+        }
+        at
+    }
+
+    /// Tries all pairs of changes, if half of the loads are enough for that: some changes help only together, as one host for all does
+    /// with a scheduler that knows what is urgent.
+    fn pair_up(&mut self, at: Configuration, budget: &LoadBudget) {
+        let pairs = self.space.pairs(&at);
+        if self.loads() + pairs.len() * budget.first as usize > budget.all / 2 {
+            return;
+        }
+        let before = self.score(&at, budget.first);
+        if let Some(pair) = self.best(pairs, budget.first)
+            && self.score(&pair, budget.first) < before - LEAST_GAIN
+        {
+            self.polish(pair, budget.first);
         }
     }
 
@@ -347,6 +374,24 @@ mod tests {
         assert_eq!(found.protocol, best.protocol);
         assert!(score(&space, &found) < score(&space, &best) + 0.06);
         assert!(some.loads() <= BUDGET.all, "{}", some.loads());
+    }
+
+    #[test]
+    fn changes_that_help_only_together_are_found() {
+        let space = space();
+        let together = |it: &Configuration| {
+            let way = space.way_to(it);
+            let has = |key: &str| way.iter().filter(|step| step.key == key).count();
+            match has("page") + has("server.scheduler") {
+                0 => 0.0,
+                1 => 0.02,
+                _ => -0.04,
+            }
+        };
+        let mut search =
+            Search::new(&space, |it, _| Some(score(&space, it).max(-9.0) + together(it)));
+        let found = search.search(&LoadBudget { first: 1, ..BUDGET });
+        assert!(together(&found) < 0.0, "{found:?}");
     }
 
     #[test]
