@@ -5,13 +5,9 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
-from threading import Thread
-from time import sleep
 
 import pytest
 from conftest import SMALL
@@ -111,33 +107,18 @@ def test_exceptions_of_a_callback_end_the_run(tmp_path: Path) -> None:
         LONG.run(store=tmp_path / "s.sqlite", progress=fail)
 
 
-def stored(store: Path) -> int:
-    """The number of journeys in a store that is being written."""
-    try:
-        with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as connection:
-            count: int = connection.execute("SELECT count(*) FROM stored_journey").fetchone()[0]
-            return count
-    except sqlite3.OperationalError:
-        return 0
-
-
 def test_ctrl_c_keeps_what_was_stored(tmp_path: Path) -> None:
     # A shell's background jobs ignore Ctrl-C, and Python then leaves it at that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     store = tmp_path / "long.sqlite"
-    # More than can end while the first journeys are awaited.
     endless = farlink.Experiment(SMALL, repetitions=20_000)
 
-    def interrupt() -> None:
-        while not stored(store):
-            sleep(0.01)
-        os.kill(os.getpid(), signal.SIGINT)
+    def interrupt(done: int, total: int, failed: int) -> None:
+        if done > 0:
+            os.kill(os.getpid(), signal.SIGINT)
 
-    thread = Thread(target=interrupt)
-    thread.start()
     with pytest.raises(KeyboardInterrupt):
-        endless.run(store=store)
-    thread.join()
+        endless.run(store=store, progress=interrupt)
     kept = farlink.open(store)
     assert kept.state == "interrupted"
     assert 0 < len(kept.table()) < endless.journeys
