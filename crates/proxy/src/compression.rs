@@ -65,7 +65,7 @@ impl Default for CompressionSettings {
     }
 }
 
-/// What becomes of an answer.
+/// Decision on an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// It is compressed.
@@ -107,7 +107,7 @@ const DIGESTS: [HeaderName; 4] = [
 ];
 
 impl CompressionSettings {
-    /// What is to become of the answer `head`, whose body has this length if that is known, to `request`.
+    /// Decides on the answer `head`, whose body has this length if that is known, to `request`.
     pub fn choose(
         &self,
         request: &Request<()>,

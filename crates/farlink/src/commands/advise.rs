@@ -52,10 +52,12 @@ pub fn run(args: &Advise) -> Result<ExitCode, CliError> {
     let is_better = adviser.score(&found, most).is_some_and(|score| score < 0.0);
     let best = if is_better { found } else { adviser.space.base() };
     let best = adviser.simplified(best);
-    let steps = adviser.measured_steps(&best)?;
+    let steps = adviser.measured_steps(&best);
+    // Once interrupted, nothing loads any more, which is no error of the configurations.
     if cancel.load(Ordering::Relaxed) {
         return Ok(ExitCode::Interrupted);
     }
+    let steps = steps?;
     let searched = SearchEffort {
         tried,
         everything,

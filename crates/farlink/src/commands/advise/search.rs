@@ -388,8 +388,7 @@ mod tests {
                 _ => -0.04,
             }
         };
-        let mut search =
-            Search::new(&space, |it, _| Some(score(&space, it).max(-9.0) + together(it)));
+        let mut search = Search::new(&space, |it, _| Some(score(&space, it) + together(it)));
         let found = search.search(&LoadBudget { first: 1, ..BUDGET });
         assert!(together(&found) < 0.0, "{found:?}");
     }
