@@ -57,12 +57,15 @@ integration() {
 
 # The kernel's TCP in namespaces: in real time, so nothing else runs beside it.
 emu() {
+  # What root would run as an ordinary user, the ordinary user runs.
+  local as_root=(--exact --skip as_an_ordinary_user)
   real_time emu --nocapture
+  as_root=()
   real_time farlink real_time
 }
 
-# real_time CRATE ARGUMENT...: its integration tests with these arguments, one after the other; if root runs this, once more by somebody who has
-# no rights. Programs are copied to where that user may read them.
+# real_time CRATE ARGUMENT...: its integration tests with these arguments, one after the other; if root runs this, with those of $as_root, too,
+# and once more by somebody who has no rights. Programs are copied to where that user may read them.
 real_time() {
   local crate=$1 built program
   shift
@@ -74,8 +77,11 @@ real_time() {
   chmod -R a+rX "$ordinary"
   export FARLINK_PROGRAM="$ordinary/bin/farlink"
   for program in "$ordinary"/test/*; do
-    (cd / && patiently "$program" "$@" --test-threads 1)
-    [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null 2>&1 || continue
+    if ! { [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null 2>&1; }; then
+      (cd / && patiently "$program" "$@" --test-threads 1)
+      continue
+    fi
+    (cd / && patiently "$program" "$@" "${as_root[@]}" --test-threads 1)
     (cd / && HOME=/nonexistent patiently setpriv --reuid 65534 --regid 65534 --clear-groups "$program" "$@" --test-threads 1)
   done
   rm -rf "${ordinary:?}"/*
@@ -84,11 +90,12 @@ real_time() {
 # Runs a program of tests. A failed test is run again, twice at most: a shared machine may stand still for a while, which no
 # measurement in real time survives. Every repeat is recorded in $repeats, and printed at the end.
 patiently() {
-  local failed='' pause name log="$ordinary/log"
+  local failed='' exact=--exact pause name log="$ordinary/log"
+  case " $* " in *" --exact "*) exact= ;; esac
   for pause in 0 15 90; do
     sleep "$pause"
     # shellcheck disable=SC2086 # names of tests have no spaces
-    "$@" ${failed:+--exact $failed} 2>&1 | tee "$log" && return
+    "$@" ${failed:+$exact $failed} 2>&1 | tee "$log" && return
     failed=$(sed -n '/^failures:$/,/^test result/s/^    \([a-z0-9_:]*\)$/\1/p' "$log" | sort -u)
     [ -n "$failed" ] || return 1
     for name in $failed; do

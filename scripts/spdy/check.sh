@@ -5,4 +5,4 @@ set -euo pipefail
 command -v npm >/dev/null 2>&1 || { echo "skipped: npm is not installed"; exit 0; }
 
 npm ci --prefix scripts/spdy --no-audit --no-fund --silent
-cargo test --workspace --locked --quiet --test spdy_interop
+cargo test --workspace --locked --quiet --test suite spdy_interop

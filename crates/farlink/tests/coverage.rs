@@ -47,5 +47,5 @@ fn what_does_not_exist_is_noticed() {
     assert_eq!(mistake("testbed/src/lib.rs"), None);
     assert!(mistake("testbed/src/no_such_file.rs").is_some());
     assert!(mistake("farlink/tests/coverage.rs::what_it_names_exists").is_none());
-    assert!(mistake("testbed/tests/clients.rs::no_such_test").is_some());
+    assert!(mistake("testbed/tests/suite/clients.rs::no_such_test").is_some());
 }

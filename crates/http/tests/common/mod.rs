@@ -3,6 +3,7 @@
 
 pub mod any;
 pub mod hostile;
+pub mod streams;
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -72,15 +73,13 @@ impl Handler for Patterns {
 }
 
 /// Checks that `every_arm` gives the same result again, here and in another process, which prints it in the ignored
-/// test `print_every_arm`.
-pub fn assert_repeats(every_arm: fn() -> String) {
+/// test `printer`.
+pub fn assert_repeats(printer: &str, every_arm: fn() -> String) {
     let arms = every_arm();
     assert_eq!(arms, every_arm());
     let this = std::env::current_exe().unwrap();
-    let other = Command::new(this)
-        .args(["--exact", "print_every_arm", "--ignored", "--nocapture"])
-        .output()
-        .unwrap();
+    let other =
+        Command::new(this).args(["--exact", printer, "--ignored", "--nocapture"]).output().unwrap();
     let other = String::from_utf8(other.stdout).unwrap();
     assert!(other.contains(&arms), "here:\n{arms}\nthere:\n{other}");
     println!("{arms}");
