@@ -39,8 +39,8 @@ mod what_if;
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::process;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Once};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
@@ -48,6 +48,7 @@ use chromium::{Chromium, ChromiumError};
 use clap::CommandFactory;
 use clap_complete::Shell;
 use emu::Wire;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use scenario::experiment::NameError;
 use scenario::{Plan, Program, Scenario};
 use store::har_export::HarVisit;
@@ -172,19 +173,37 @@ pub fn warn_of_pages(plan: &Plan, worlds: &Worlds) {
     }
 }
 
+/// Time after which somebody who waits for pages is told what takes it.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// Prepares pages on all cores: a recorded one takes seconds, since the network of its recording is sought.
 fn prepare_pages(of: &[&Arc<Scenario>], worlds: &Worlds) {
-    let next = AtomicUsize::new(0);
+    let bar = ProgressBar::with_draw_target(Some(of.len() as u64), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} pages read, {eta} left");
+    bar.set_style(style.expect("the template is fixed"));
+    let (next, told) = (AtomicUsize::new(0), Once::new());
+    let tell = || {
+        let count = of.len();
+        let message = format!(
+            "reading {count} pages: the network of each recording is inferred, once; then it is kept"
+        );
+        bar.suspend(|| anstream::eprintln!("{}", wrapped(&message)));
+    };
     thread::scope(|scope| {
         for _ in 0..cores().min(of.len()) {
             scope.spawn(|| {
                 while let Some(cell) = of.get(next.fetch_add(1, Ordering::Relaxed)) {
                     // Whoever needs the page gets the error.
                     let _ = worlds.library().page_of(cell);
+                    bar.inc(1);
+                    if of.len() > 1 && bar.elapsed() > PATIENCE {
+                        told.call_once(tell);
+                    }
                 }
             });
         }
     });
+    bar.finish_and_clear();
 }
 
 pub fn completions(shell: Shell) -> Result<ExitCode, CliError> {

@@ -7,7 +7,9 @@
 
 mod connection;
 mod critical_path;
+mod early;
 mod event;
+mod figures;
 mod link;
 mod object;
 mod proxied;
@@ -16,7 +18,9 @@ mod visit;
 
 pub use connection::{ConnectionRecord, PepCounters};
 pub use critical_path::{CriticalPath, NetworkActivity, PathCause, PathStep, Period};
+pub use early::EarlyMetrics;
 pub use event::{EventKind, RadioChange, RetransmitDetail, TcpEvent};
+pub use figures::VisitFigures;
 pub use link::{LinkRecord, RadioRecord, RadioStateRecord};
 pub use object::{ObjectRecord, Phases, waited_behind};
 pub use proxied::Proxied;

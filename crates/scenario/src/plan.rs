@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chance::RandomSource;
-use record::{CriticalPath, VisitRecord};
+use record::{CriticalPath, VisitFigures, VisitRecord};
 
 use crate::grid::Skipped;
 use crate::{PageOrder, Scenario, choice};
@@ -377,12 +377,26 @@ pub struct JourneyResult {
 pub struct MeasuredVisit {
     /// Record of the visit.
     pub record: VisitRecord,
+    /// What is known of requests and connections if the record has none of them, since a store did not keep them.
+    pub kept: Option<VisitFigures>,
     /// Lower bounds of its PLT; `None` if none was computed.
     pub floors: Option<Floors>,
     /// Its critical path, with the excess over the floor by cause; `None` if it did not load or has no floor.
     pub critical_path: Option<CriticalPath>,
     /// The critical path to its first render; `None` if nothing was rendered. It is not stored.
     pub render_path: Option<CriticalPath>,
+}
+
+impl MeasuredVisit {
+    /// A record without limits.
+    pub fn new(record: VisitRecord) -> MeasuredVisit {
+        MeasuredVisit { record, kept: None, floors: None, critical_path: None, render_path: None }
+    }
+
+    /// What the visit's requests and connections add up to.
+    pub fn figures(&self) -> VisitFigures {
+        self.kept.unwrap_or_else(|| VisitFigures::of(&self.record))
+    }
 }
 
 /// Lower bounds of the page load time.

@@ -11,7 +11,6 @@ pub mod batch;
 pub mod critical;
 mod database;
 mod digest;
-pub mod early;
 mod error;
 pub mod har_export;
 mod merge;

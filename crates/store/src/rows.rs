@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::StoreError;
 use super::sql::{Row, Value};
+use record::VisitFigures;
 use scenario::{ChoiceError, Floors, Keep, Scenario};
 
 /// Identifies a run within its store.
@@ -116,6 +117,22 @@ pub struct VisitRow {
     pub first_contentful_paint_ns: Option<u64>,
     pub largest_contentful_paint_ns: Option<u64>,
     pub speed_index_ns: Option<u64>,
+}
+
+impl VisitRow {
+    /// What its requests and connections add up to.
+    pub fn figures(&self) -> VisitFigures {
+        VisitFigures {
+            requests: self.requests,
+            requests_failed: self.requests_failed,
+            connections: self.connections,
+            connections_flow_limited: self.connections_flow_limited,
+            body_bytes: self.body_bytes,
+            retransmits: self.retransmits,
+            first_render_ns: self.first_render_ns(),
+            byte_index_ns: self.model_byte_index_ns,
+        }
+    }
 }
 
 impl RunState {

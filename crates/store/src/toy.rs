@@ -122,7 +122,7 @@ fn visit(journey: &JourneyPlan, index: u32, view: &str) -> MeasuredVisit {
         excess_ns: plt_ns as i64 - floors.graph_ns as i64,
     };
     let critical_path = Some(record::CriticalPath { steps: vec![step] });
-    MeasuredVisit { record, floors: Some(floors), critical_path, render_path: None }
+    MeasuredVisit { floors: Some(floors), critical_path, ..MeasuredVisit::new(record) }
 }
 
 /// The first number in a page's name, from 2 on; 24 if there is none.

@@ -1,14 +1,11 @@
 //! Writing. Each verb is one atomic transaction.
 
-use std::time::Duration;
-
 use super::sql::{Database, insert, values};
 use super::{
     RunFacts, RunId, RunState, Store, StoreError, VisitKey, critical, objects, proxied, series,
     shared, tables,
 };
-use crate::early::EarlyMetrics;
-use record::{TcpEvent, VisitOutcome, VisitRecord};
+use record::{TcpEvent, VisitFigures, VisitOutcome};
 use scenario::{JourneyPlan, JourneyResult, Keep, MeasuredVisit, Plan, VERSION};
 
 impl Store {
@@ -195,7 +192,7 @@ fn insert_visit_row(
         VisitOutcome::Failed { reason } => Some(reason),
     };
     let floors = visit.floors;
-    let early = EarlyMetrics::of(record);
+    let figures = VisitFigures::of(record);
     let objects::Texts { common, own } = match keep {
         Keep::All => objects::Texts::of(&record.objects),
         Keep::Visits => objects::Texts::not_kept(),
@@ -209,37 +206,22 @@ fn insert_visit_row(
         "floor_oracle_ns": floors.map(|f| f.oracle_ns),
         "floor_graph_without_compute_ns": floors.map(|f| f.graph_without_compute_ns),
         "floor_oracle_without_compute_ns": floors.map(|f| f.oracle_without_compute_ns),
-        "requests": requests(record), "requests_failed": requests_failed(record),
-        "connections": record.connections.len() as u64,
-        "connections_flow_limited":
-            record.connections.iter().filter(|c| c.is_flow_limited()).count() as u64,
-        "body_bytes": record.objects.iter().map(|o| o.body_bytes).sum::<u64>(),
+        "requests": figures.requests, "requests_failed": figures.requests_failed,
+        "connections": figures.connections,
+        "connections_flow_limited": figures.connections_flow_limited,
+        "body_bytes": figures.body_bytes,
         "wire_bytes_down": record.wire_bytes_down, "wire_bytes_up": record.wire_bytes_up,
-        "retransmits": record.retransmits(), "queue_drops": record.queue_drops,
+        "retransmits": figures.retransmits, "queue_drops": record.queue_drops,
         "losses": record.losses,
         "trace_digest": record.trace_digest.map(|digest| format!("{digest:016x}")),
         "object_list": object_list, "objects": own, "page": record.page,
         "proxy_events": (keep == Keep::All).then(|| proxied::encode(&record.events)).flatten(),
         "series": record.series.as_ref().map(series::encode),
         // A browser that paints needs no estimate.
-        "model_first_render_ns":
-            early.filter(|_| record.paint.is_none()).map(|e| nanos(e.first_render)),
-        "model_byte_index_ns": early.map(|early| nanos(early.byte_index)),
+        "model_first_render_ns": figures.first_render_ns.filter(|_| record.paint.is_none()),
+        "model_byte_index_ns": figures.byte_index_ns,
     })?;
     Ok(())
-}
-
-fn nanos(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
-}
-
-/// Number of objects requested from a server.
-fn requests(record: &VisitRecord) -> u64 {
-    record.objects.iter().filter(|o| o.protocol != "cache").count() as u64
-}
-
-fn requests_failed(record: &VisitRecord) -> u64 {
-    record.objects.iter().filter(|o| o.error.is_some()).count() as u64
 }
 
 fn insert_event(

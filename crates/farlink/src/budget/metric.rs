@@ -3,7 +3,6 @@
 use std::fmt;
 
 use scenario::MeasuredVisit;
-use store::early::EarlyMetrics;
 use units::parse::{duration, ratio, size_bytes};
 
 use crate::show::units::{bytes, span_f64};
@@ -73,8 +72,8 @@ pub const FAILED: &str = "failed";
 pub const METRICS: [Metric; 14] = [
     time("plt", |v| Some(v.record.plt_ns()? as f64)),
     time("ttfb", |v| Some(v.record.ttfb_ns? as f64)),
-    time("render", |v| Some(v.record.first_render_ns()? as f64)),
-    time("byteindex", |v| Some(EarlyMetrics::of(&v.record)?.byte_index.as_nanos() as f64)),
+    time("render", |v| Some(v.figures().first_render_ns? as f64)),
+    time("byteindex", |v| Some(v.figures().byte_index_ns? as f64)),
     painted("fcp", |v| Some(v.record.paint?.first_contentful_paint_ns? as f64)),
     painted("lcp", |v| Some(v.record.paint?.largest_contentful_paint_ns? as f64)),
     painted("speedindex", |v| Some(v.record.paint?.speed_index_ns? as f64)),
@@ -85,14 +84,10 @@ pub const METRICS: [Metric; 14] = [
         of: |v| Some(v.record.wire_bytes_down as f64),
         is_painted: false,
     },
-    count("requests", |v| {
-        Some(v.record.objects.iter().filter(|it| it.protocol != "cache").count() as f64)
-    }),
-    count("requests-failed", |v| {
-        Some(v.record.objects.iter().filter(|it| it.error.is_some()).count() as f64)
-    }),
-    count("connections", |v| Some(v.record.connections.len() as f64)),
-    count("retransmits", |v| Some(v.record.retransmits()? as f64)),
+    count("requests", |v| Some(v.figures().requests as f64)),
+    count("requests-failed", |v| Some(v.figures().requests_failed as f64)),
+    count("connections", |v| Some(v.figures().connections as f64)),
+    count("retransmits", |v| Some(v.figures().retransmits? as f64)),
     Metric { name: FAILED, kind: Kind::Share, of: |_| None, is_painted: false },
 ];
 

@@ -194,10 +194,10 @@ pub fn results(
         while let Some(visit) = visits.next_if(|visit| visit.key.journey == row.position) {
             let record = store.record(visit.key)?;
             result.visits.push(MeasuredVisit {
-                record,
+                kept: Some(visit.figures()),
                 floors: visit.floors,
                 critical_path: store.critical_path(visit.key)?,
-                render_path: None,
+                ..MeasuredVisit::new(record)
             });
         }
         let journey = JourneyPlan {

@@ -31,7 +31,7 @@ pub fn of_view(arms: &[Arm], view: &str, seed: u64) -> Answer {
 
 fn contender(arm: &Arm) -> answer::RankedInput {
     let mut shortfall = Shortfall::default();
-    arm.loads().iter().for_each(|load| shortfall.take(&load.visit.record));
+    arm.loads().iter().for_each(|load| shortfall.take(&load.visit));
     arm.lost().for_each(|why| shortfall.failed(why));
     let loads = arm
         .loads()
@@ -42,10 +42,9 @@ fn contender(arm: &Arm) -> answer::RankedInput {
 }
 
 fn times(load: &Load) -> Option<Times> {
-    let record = &load.visit.record;
     Some(Times {
-        load_ns: record.plt_ns()? as f64,
-        render_ns: record.first_render_ns().map(|ns| ns as f64),
+        load_ns: load.visit.record.plt_ns()? as f64,
+        render_ns: load.visit.figures().first_render_ns.map(|ns| ns as f64),
         floor_ns: load.visit.floors.map(|floors| floors.graph_ns as f64),
     })
 }

@@ -7,7 +7,6 @@ use record::{EmulationRecord, VisitOutcome};
 use scenario::settings::{SETTINGS, Setting, SettingRole};
 use scenario::{JourneyPlan, JourneyResult, MeasuredVisit, Plan, Scenario, View};
 use statistics::Sample;
-use store::early::EarlyMetrics;
 
 use super::table::Table;
 use super::units::{bytes, span_f64};
@@ -255,8 +254,7 @@ impl Arm {
 
     /// Loads that reached the load event without some of their objects.
     pub fn partial(&self) -> usize {
-        let lacks =
-            |v: &&MeasuredVisit| v.record.objects.iter().any(|object| object.error.is_some());
+        let lacks = |v: &&MeasuredVisit| v.figures().requests_failed > 0;
         self.visits().filter(|v| v.record.plt_ns().is_some()).filter(lacks).count()
     }
 
@@ -282,9 +280,7 @@ impl Arm {
             findings
                 .push(format!("{name}: {failed} of {all} loads failed; the figures exclude them"));
         }
-        let limited =
-            |v: &MeasuredVisit| v.record.connections.iter().filter(|c| c.is_flow_limited()).count();
-        match self.visits().map(limited).max() {
+        match self.visits().map(|visit| visit.figures().connections_flow_limited).max() {
             None | Some(0) => {}
             Some(1) => findings.push(format!(
                 "{name}: flow control held back a connection for over 1 % of its busy time"
@@ -322,7 +318,7 @@ impl Arm {
         ];
         row.extend(sights.iter().map(|sight| some(self.median_of(sight.of), &span_f64)));
         row.extend([
-            some(self.median_of(|v| Some(v.record.connections.len() as f64)), &count),
+            some(self.median_of(|v| Some(v.figures().connections as f64)), &count),
             some(self.median_of(|v| Some(v.record.wire_bytes_down as f64)), &bytes),
             some(self.median_of(retransmits), &count),
         ]);
@@ -331,7 +327,7 @@ impl Arm {
 }
 
 fn retransmits(visit: &MeasuredVisit) -> Option<f64> {
-    visit.record.retransmits().map(|segments| segments as f64)
+    visit.figures().retransmits.map(|segments| segments as f64)
 }
 
 fn some(value: Option<f64>, show: &dyn Fn(f64) -> String) -> String {
@@ -346,11 +342,8 @@ struct MomentColumn {
 
 /// Estimates, for loads that paint nothing.
 const MODELLED: [MomentColumn; 2] = [
-    MomentColumn { column: "render*", of: |v| Some(v.record.first_render_ns()? as f64) },
-    MomentColumn {
-        column: "ByteIndex*",
-        of: |v| Some(EarlyMetrics::of(&v.record)?.byte_index.as_nanos() as f64),
-    },
+    MomentColumn { column: "render*", of: |v| Some(v.figures().first_render_ns? as f64) },
+    MomentColumn { column: "ByteIndex*", of: |v| Some(v.figures().byte_index_ns? as f64) },
 ];
 
 /// Measurements of a real browser.

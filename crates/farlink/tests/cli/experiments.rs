@@ -150,3 +150,16 @@ fn combinations_that_cannot_be_are_left_out_and_told() {
     desk.farlink("report -o report.html").ok();
     assert!(desk.read("report.html").contains("2 combinations are left out"));
 }
+
+/// A store that keeps visits alone has no requests and connections to count, but their numbers.
+#[test]
+fn tables_of_visits_alone_are_those_of_everything() {
+    let desk = Desk::new();
+    desk.put("e.toml", experiment(2));
+    let tables = |keep: &str| {
+        desk.farlink(&format!("run e.toml --store {keep}.sqlite --set keep={keep}")).out
+    };
+    let visits = tables("visits");
+    assert!(visits.contains("retrans"), "{visits}");
+    assert_eq!(visits.replace("visits.sqlite", "all.sqlite"), tables("all"));
+}

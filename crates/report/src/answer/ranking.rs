@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use record::{VisitOutcome, VisitRecord};
+use record::VisitOutcome;
+use scenario::MeasuredVisit;
 use statistics::{Comparison, ComparisonVerdict, NoInterval, Pair, Sample, compare};
 
 use super::{LoadKey, RankedInput, SMALL};
@@ -176,15 +177,14 @@ impl Shortfall {
     }
 
     /// Counts a visit.
-    pub fn take(&mut self, visit: &VisitRecord) {
-        let failed = || visit.objects.iter().filter(|object| object.error.is_some());
+    pub fn take(&mut self, visit: &MeasuredVisit) {
         let example = || {
-            let object = failed().next()?;
+            let object = visit.record.objects.iter().find(|object| object.error.is_some())?;
             Some((object.url.clone(), object.error.clone()?))
         };
-        match &visit.outcome {
+        match &visit.record.outcome {
             VisitOutcome::Failed { reason } => self.failed(reason),
-            VisitOutcome::Loaded { .. } => self.loaded(failed().count() as u64, example),
+            VisitOutcome::Loaded { .. } => self.loaded(visit.figures().requests_failed, example),
         }
     }
 

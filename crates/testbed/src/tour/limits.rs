@@ -117,10 +117,11 @@ impl PolicyLimits {
     pub(crate) fn measure(&self, mut record: VisitRecord) -> MeasuredVisit {
         let limits = self.limits(&record);
         record.forget_activity();
+        let visit = MeasuredVisit::new(record);
         match limits {
-            None => MeasuredVisit { record, floors: None, critical_path: None, render_path: None },
+            None => visit,
             Some(Limits { floors, critical_path, render_path }) => {
-                MeasuredVisit { record, floors: Some(floors), critical_path, render_path }
+                MeasuredVisit { floors: Some(floors), critical_path, render_path, ..visit }
             }
         }
     }

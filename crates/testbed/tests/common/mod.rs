@@ -3,9 +3,9 @@
 #![allow(dead_code)]
 
 use farlink_testbed::simulate::Simulator;
+use record::EarlyMetrics;
 use scenario::{Execute, JourneyPlan, MeasuredVisit, Order, Plan};
 use scenario::{NetworkSpec, Noise, Protocol, Scenario, Tls};
-use store::early::EarlyMetrics;
 
 /// A scenario with the noise model off and a client with zero compute time, so that only the network counts.
 pub fn bare(page: &str, network: &str, protocol: Protocol, tls: Tls) -> Scenario {

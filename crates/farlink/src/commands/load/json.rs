@@ -4,10 +4,9 @@
 
 use std::time::Duration;
 
-use record::{CriticalPath, PathCause, PathStep, VisitOutcome};
+use record::{CriticalPath, EarlyMetrics, PathCause, PathStep, VisitOutcome};
 use scenario::{JourneyPlan, JourneyResult, MeasuredVisit};
 use serde_json::{Map, Value, json};
-use store::early::EarlyMetrics;
 use testbed::worlds::Worlds;
 
 use crate::commands::output;
@@ -68,6 +67,7 @@ fn measured(journey: &JourneyPlan, visit: &MeasuredVisit) -> Value {
         VisitOutcome::Failed { reason } => Some(reason),
         VisitOutcome::Loaded { .. } => None,
     };
+    let figures = visit.figures();
     let early = EarlyMetrics::of(record);
     let span_ms = |span: Duration| span.as_nanos() as f64 / 1e6;
     json!({
@@ -88,17 +88,16 @@ fn measured(journey: &JourneyPlan, visit: &MeasuredVisit) -> Value {
         "model_byte_index_ms": early.map(|early| span_ms(early.byte_index)),
         "model_object_index_ms": early.map(|early| span_ms(early.object_index)),
         "objects": record.objects.len(),
-        "requests": record.objects.iter().filter(|o| o.protocol != "cache").count(),
-        "requests_failed": record.objects.iter().filter(|o| o.error.is_some()).count(),
-        "connections": record.connections.len(),
+        "requests": figures.requests,
+        "requests_failed": figures.requests_failed,
+        "connections": figures.connections,
         "waited_behind_ms": millis(record::waited_behind(&record.objects).iter().sum()),
-        "connections_flow_limited":
-            record.connections.iter().filter(|c| c.is_flow_limited()).count(),
+        "connections_flow_limited": figures.connections_flow_limited,
         "request_header_bytes": record.objects.iter().map(|o| o.request_header_bytes).sum::<u64>(),
         "response_header_bytes": record.objects.iter().map(|o| o.response_header_bytes).sum::<u64>(),
         "bytes_down": record.wire_bytes_down,
         "bytes_up": record.wire_bytes_up,
-        "retransmits": record.retransmits(),
+        "retransmits": figures.retransmits,
         "links": record.links,
         "emulation": record.emulation,
         "paint": record.paint,

@@ -152,8 +152,7 @@ mod tests {
         let mut record = filled.store.record(key).unwrap();
         record.view = "cold".to_owned();
         record.outcome = record::VisitOutcome::Loaded { plt_ns };
-        let visit = MeasuredVisit { record, floors: None, critical_path: None, render_path: None };
-        JourneyResult { visits: vec![visit], ..JourneyResult::default() }
+        JourneyResult { visits: vec![MeasuredVisit::new(record)], ..JourneyResult::default() }
     }
 
     fn answer(plan: &Plan, times: &[u64]) -> Option<String> {

@@ -4,12 +4,12 @@
 //! are the area above the curve of completed bytes or objects over time: the mean arrival, by bytes or by objects.
 //! They are models of a person's perception, not measurements: nothing is painted here. The first render is a proxy
 //! in the same sense: the document has begun to arrive, and everything that blocks its first paint
-//! ([`page::Object::blocks_render`]) has been processed. The load event waits for all of that, so the first render
+//! ([`ObjectRecord::blocks_render`]) has been processed. The load event waits for all of that, so the first render
 //! never comes after it.
 
 use std::time::Duration;
 
-use record::{ObjectRecord, VisitRecord};
+use crate::{ObjectRecord, VisitRecord};
 
 /// The early metrics of one visit, each from navigation start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ fn span(nanos: u128) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use record::{Phases, VisitOutcome};
+    use crate::{Phases, VisitOutcome};
 
     use super::*;
 
@@ -101,7 +101,7 @@ mod tests {
             paint: None,
             radio: None,
             series: None,
-            activity: record::NetworkActivity::default(),
+            activity: crate::NetworkActivity::default(),
         }
     }
 
