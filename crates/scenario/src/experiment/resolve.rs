@@ -294,6 +294,10 @@ fn unknown_leaf(leaf: &Leaf, own: &[&str]) -> Problem {
             known.push(key.to_owned());
         }
     }
+    if known.iter().any(|known| known == name) {
+        let expected = format!("a table: a line [{name}], and its keys below");
+        return Problem::Value { key: name.to_owned(), found: "a value".to_owned(), expected };
+    }
     let elsewhere = keys().find(|key| key.rsplit('.').next() == Some(name));
     let hint = match elsewhere {
         Some(key) => Some(match key.rsplit_once('.') {

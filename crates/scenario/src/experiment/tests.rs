@@ -202,6 +202,13 @@ fn any_setting_of_a_network_may_be_an_axis() {
 }
 
 #[test]
+fn a_value_for_a_table_is_told_apart() {
+    let (message, _) = complaint("format = 1\nname = \"a\"\npage = \"small\"\n");
+    let expected = "`page` is a value; expected a table: a line [page], and its keys below";
+    assert!(message.contains(expected), "{message}");
+}
+
+#[test]
 fn a_grid_of_nothing_is_an_error() {
     let (message, _) = complaint(&SWEEP.replace("[\"h1\", \"h2\"]", "[]"));
     assert!(
