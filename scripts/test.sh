@@ -60,7 +60,8 @@ emu() {
   # What root would run as an ordinary user, the ordinary user runs.
   local as_root=(--exact --skip as_an_ordinary_user)
   real_time emu --nocapture
-  as_root=()
+  # Nor do the two worlds differ by user.
+  as_root=(--skip the_same_in_both_worlds)
   real_time farlink real_time
 }
 
