@@ -60,7 +60,7 @@ emu() {
   # What root would run as an ordinary user, the ordinary user runs.
   local as_root=(--exact --skip as_an_ordinary_user)
   real_time emu --nocapture
-  # Nor do the two worlds differ by user.
+  # What compares both worlds does not depend on the user.
   as_root=(--skip the_same_in_both_worlds)
   real_time farlink real_time
 }
