@@ -17,6 +17,10 @@ pub struct Advise {
     #[arg(long, value_delimiter = ',', value_name = "SHARE", allow_negative_numbers = true)]
     pub share: Vec<f64>,
 
+    /// Try proxies and PEPs at the network's far end, too: what its operator can place.
+    #[arg(long)]
+    pub middleboxes: bool,
+
     #[command(flatten)]
     pub loads: Loads,
 

@@ -125,7 +125,7 @@ impl<'a> Adviser<'a> {
             true => how.settings.of(PROTOCOL).into_iter().map(str::to_owned).collect(),
             false => PROTOCOLS.map(str::to_owned).to_vec(),
         };
-        let knobs = knobs::open(&how);
+        let knobs = knobs::open(&how, args.middleboxes);
         let space = SearchSpace { protocols, knobs };
         let adviser =
             Adviser { args, how, worlds, cancel, networks, space, loaded: RefCell::default() };

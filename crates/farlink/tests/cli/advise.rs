@@ -45,6 +45,23 @@ fn what_is_typed_stays() {
 }
 
 #[test]
+fn middleboxes_are_tried_on_request() {
+    let desk = Desk::new();
+    let options = "synthetic:20x10KB --network geo --protocol h1,h2";
+    let routed = |advice: &Value| {
+        let steps = advice["steps"].as_array().expect("a list").iter();
+        steps
+            .filter(|step| step["option"].as_str().is_some_and(|it| it.starts_with("--route")))
+            .count()
+    };
+    let (without, with) =
+        (advice(&desk, options), advice(&desk, &format!("{options} --middleboxes")));
+    assert_eq!((routed(&without), routed(&with)), (0, 1), "{with}");
+    let all = |advice: &Value| advice["configurations"]["all"].as_u64();
+    assert!(all(&with) > all(&without), "{with}");
+}
+
+#[test]
 fn shares_fit_the_networks() {
     let refusals = [
         ("--network 3g --network geo --share 1", "1 share for 2 networks"),

@@ -31,17 +31,22 @@ enum KnobKind {
 /// The protocols that are tried unless some are typed; the first is the present one.
 pub const PROTOCOLS: [&str; 3] = ["h2", "h1", "h3-deployed"];
 
+/// The setting of the route.
+const ROUTE: &str = "route";
+
 /// The setting of the protocol.
 pub const PROTOCOL: &str = "stack.protocol";
 
-/// The knobs that the settings leave open: one that was typed stays as it is.
-pub fn open(how: &How) -> Vec<Knob> {
+/// The knobs that the settings leave open: one that was typed stays as it is. With `middleboxes`, those of the network's operator, too.
+pub fn open(how: &How, middleboxes: bool) -> Vec<Knob> {
     let is_open = |knob: &Knob| match knob.kind {
         KnobKind::Setting(key) => !how.settings.has(key),
         KnobKind::Page => true,
     };
     let is_unsignalled = !how.settings.has(PRIORITIES.0);
-    all().into_iter().filter(is_open).map(|knob| Knob { is_unsignalled, ..knob }).collect()
+    let of_network = middleboxes.then(route);
+    let all = all().into_iter().chain(of_network);
+    all.filter(is_open).map(|knob| Knob { is_unsignalled, ..knob }).collect()
 }
 
 /// All knobs besides the protocol.
@@ -66,6 +71,16 @@ pub fn all() -> Vec<Knob> {
         knob("stack.security", &["key=ecdsa-p256"], &[]),
         Knob { kind: KnobKind::Page, ..knob("page", &["one-host"], &[]) },
     ]
+}
+
+/// Proxies and PEPs. Routes that a protocol cannot take are refused, and left out.
+fn route() -> Knob {
+    Knob {
+        kind: KnobKind::Setting(ROUTE),
+        values: vec!["pep", "proxy", "caching-proxy,cache=primed"],
+        protocols: &[],
+        is_unsignalled: true,
+    }
 }
 
 impl Knob {
@@ -131,6 +146,9 @@ pub fn words(key: &str, value: &str) -> String {
         }
         ("transport.quic", value) => format!("QUIC with {value}"),
         ("server.scheduler", value) => format!("responses scheduled {value}"),
+        (ROUTE, "pep") => "PEP on both sides of the network".to_owned(),
+        (ROUTE, "proxy") => "proxy at the network's far end".to_owned(),
+        (ROUTE, _) => "proxy at the network's far end that has the page in its cache".to_owned(),
         ("stack.security", _) => "ECDSA certificate".to_owned(),
         _ => "all from one host".to_owned(),
     }

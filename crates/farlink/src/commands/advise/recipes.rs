@@ -59,6 +59,12 @@ pub fn recipes(key: &str, value: &str) -> &'static [Recipe] {
             ("openssl", "openssl ecparam -name prime256v1 -genkey -noout -out site.key"),
             ("certbot", "certbot certonly --key-type ecdsa --elliptic-curve secp256r1 ..."),
         ],
+        ("route", "pep") => &[
+            ("near end", "farlink pep local --config pep-local.toml"),
+            ("far end", "farlink pep remote --config pep-remote.toml"),
+        ],
+        ("route", "proxy") => &[("far end", "farlink proxy --listen 0.0.0.0:3128")],
+        ("route", _) => &[("far end", "farlink proxy --listen 0.0.0.0:3128 --cache 1GiB")],
         _ => &[(
             "site",
             "serve style sheets, scripts and images from the page's own host, or from names on its certificate and address",
