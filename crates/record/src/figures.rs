@@ -1,8 +1,8 @@
-//! Figures of a visit that its requests and connections add up to. A store keeps them where it keeps nothing else of a visit.
+//! Sums over a visit's requests and connections. A store keeps them where it keeps nothing else of a visit.
 
 use crate::{EarlyMetrics, VisitRecord};
 
-/// What a visit's requests and connections add up to.
+/// Sums over a visit's requests and connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VisitFigures {
     /// Objects requested from a server.

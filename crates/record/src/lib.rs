@@ -1,7 +1,7 @@
 //! Records of visits.
 //!
-//! Plain data only: written by the loader and the world, read by the store, HAR export, statistics and reports. All
-//! times are nanoseconds: `_at_ns` counts from the beginning of the journey's world, `_ns` is a span.
+//! Plain data, and figures that follow from it alone: written by the loader and the world, read by the store, HAR export,
+//! statistics and reports. All times are nanoseconds: `_at_ns` counts from the beginning of the journey's world, `_ns` is a span.
 
 #![forbid(unsafe_code)]
 

@@ -377,7 +377,7 @@ pub struct JourneyResult {
 pub struct MeasuredVisit {
     /// Record of the visit.
     pub record: VisitRecord,
-    /// What is known of requests and connections if the record has none of them, since a store did not keep them.
+    /// Sums over requests and connections as stored, for a record without them; `None` if the record has them.
     pub kept: Option<VisitFigures>,
     /// Lower bounds of its PLT; `None` if none was computed.
     pub floors: Option<Floors>,
@@ -393,7 +393,7 @@ impl MeasuredVisit {
         MeasuredVisit { record, kept: None, floors: None, critical_path: None, render_path: None }
     }
 
-    /// What the visit's requests and connections add up to.
+    /// Sums over the visit's requests and connections.
     pub fn figures(&self) -> VisitFigures {
         self.kept.unwrap_or_else(|| VisitFigures::of(&self.record))
     }

@@ -120,7 +120,7 @@ pub struct VisitRow {
 }
 
 impl VisitRow {
-    /// What its requests and connections add up to.
+    /// Sums over its requests and connections.
     pub fn figures(&self) -> VisitFigures {
         VisitFigures {
             requests: self.requests,

@@ -13,7 +13,7 @@ use serde_json::json;
 use store::batch::{Results, collect_rest};
 use testbed::worlds::Worlds;
 
-use self::knobs::{PROTOCOL, PROTOCOLS};
+use self::knobs::{PROTOCOL, PROTOCOLS, ROUTE};
 use self::search::{Configuration, ConfigurationStep, LoadBudget, Search, SearchSpace};
 use super::compare::difference::Difference;
 use super::load::{PageLoads, plan};
@@ -125,6 +125,10 @@ impl<'a> Adviser<'a> {
             true => how.settings.of(PROTOCOL).into_iter().map(str::to_owned).collect(),
             false => PROTOCOLS.map(str::to_owned).to_vec(),
         };
+        if args.middleboxes && how.settings.has(ROUTE) {
+            let message = "--middleboxes tries routes, but --route sets one: leave one of them out";
+            return Err(CliError::bad_input(message));
+        }
         let knobs = knobs::open(&how, args.middleboxes);
         let space = SearchSpace { protocols, knobs };
         let adviser =

@@ -59,6 +59,10 @@ fn middleboxes_are_tried_on_request() {
     assert_eq!((routed(&without), routed(&with)), (0, 1), "{with}");
     let all = |advice: &Value| advice["configurations"]["all"].as_u64();
     assert!(all(&with) > all(&without), "{with}");
+    refuses(
+        "advise bth2013 --network geo --middleboxes --route pep",
+        &["--middleboxes", "--route"],
+    );
 }
 
 #[test]

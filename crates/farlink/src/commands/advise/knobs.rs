@@ -32,7 +32,7 @@ enum KnobKind {
 pub const PROTOCOLS: [&str; 3] = ["h2", "h1", "h3-deployed"];
 
 /// The setting of the route.
-const ROUTE: &str = "route";
+pub const ROUTE: &str = "route";
 
 /// The setting of the protocol.
 pub const PROTOCOL: &str = "stack.protocol";
