@@ -38,7 +38,12 @@ for table in tables:
     if table == "run":
         # When it ran, and for how long, is the only thing that may differ.
         columns = [name for name in columns if name in ("id", "name", "plan_digest", "digest", "journeys", "state")]
-    rows = sorted(repr(row) for row in store.execute(f'SELECT {", ".join(columns)} FROM "{table}"'))
+    # Ids of shared texts follow the order of completion: what they refer to is compared instead.
+    shared = {row[3]: row[2] for row in store.execute(f'PRAGMA foreign_key_list("{table}")') if row[2] in ("shared_text", "object_list")}
+    if table in ("shared_text", "object_list"):
+        columns.remove("id")
+    values = [f'(SELECT digest FROM "{shared[name]}" WHERE id = "{name}")' if name in shared else f'"{name}"' for name in columns]
+    rows = sorted(repr(row) for row in store.execute(f'SELECT {", ".join(values)} FROM "{table}"'))
     counts.append(f"{table} {len(rows)}")
     all_rows.update("\n".join([table, *rows]).encode())
 print(all_rows.hexdigest(), ", ".join(counts))
