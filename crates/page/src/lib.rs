@@ -20,6 +20,7 @@ mod open;
 mod recording;
 mod rendering;
 mod show;
+mod site;
 mod transform;
 mod union;
 pub mod write;

@@ -1,15 +1,21 @@
 //! Authors' optimisations of pages: inlining, sprites, sharding, compression. `bth2013~sprite~shard=4`.
 //!
-//! Steve Souders, "High Performance Web Sites" (2007) and "Even Faster Web Sites" (2009), describes all four. Each
+//! Steve Souders, "High Performance Web Sites" (2007) and "Even Faster Web Sites" (2009), describes these four. Each
 //! takes a page's graph and yields one that loads the same content; the client's cost of processing it is up to its
 //! device.
 
-use std::collections::BTreeMap;
+mod headers;
+mod hosts;
+mod inline;
+mod sprite;
 
 use units::pairs::{KeyValue, separated};
-use url::Url;
 
-use crate::{After, Edge, Error, HostId, Kind, Object, ObjectId, Page, Provenance};
+use self::headers::{cache_own_site, preload_own_site};
+use self::hosts::{one_host, shard};
+use self::inline::inline;
+use self::sprite::sprite;
+use crate::{After, Edge, Error, Kind, ObjectId, Page, Provenance};
 
 /// Separator between a page's name and its transforms.
 const MARK: char = '~';
@@ -40,6 +46,10 @@ enum Transform {
     Flat,
     /// All objects come from the document's host.
     OneHost,
+    /// The document's head names what blocks rendering late.
+    Preload,
+    /// Browsers may keep the site's static objects.
+    Cached,
     /// Servers answer at once.
     Instant,
     /// Think times stay as recorded, with the recorded network in them.
@@ -75,6 +85,8 @@ pub(crate) fn apply(spec: &str, mut page: Page) -> Result<Page, Error> {
             Transform::Shard(hosts) => shard(&mut page, hosts),
             Transform::Flat => flat(&mut page),
             Transform::OneHost => one_host(&mut page),
+            Transform::Preload => preload_own_site(&mut page),
+            Transform::Cached => cache_own_site(&mut page),
             Transform::Instant => instant(&mut page),
             Transform::AsRecorded => "think times as recorded".to_owned(),
             Transform::Gzip(share) => gzip(&mut page, share),
@@ -98,6 +110,8 @@ impl Transform {
             "shard" => read_hosts(value).map(Transform::Shard),
             "flat" if value.is_none() => Ok(Transform::Flat),
             "one-host" if value.is_none() => Ok(Transform::OneHost),
+            "preload" if value.is_none() => Ok(Transform::Preload),
+            "cached" if value.is_none() => Ok(Transform::Cached),
             "instant" if value.is_none() => Ok(Transform::Instant),
             AS_RECORDED if value.is_none() => Ok(Transform::AsRecorded),
             "gzip" => read_share(value).map(Transform::Gzip),
@@ -202,191 +216,10 @@ fn gzip(page: &mut Page, share: f64) -> String {
     format!("text compressed to {} %", share * 100.0)
 }
 
-// Inlining of small objects into their parents: images as `data:` URLs (RFC 2397), sheets and scripts as elements.
-
-/// Length of `data:image/png;base64,`.
-const DATA_URL_BYTES: u64 = 22;
-
-/// Inlines objects of at most `most` bytes, later ones first, so that an inlined sheet already contains its own
-/// references.
-fn inline(page: &mut Page, most: u64) -> String {
-    let mut inlined = vec![false; page.objects.len()];
-    for index in (1..page.objects.len()).rev() {
-        if let Some(place) = inline_position(page, index, most) {
-            write_into(page, index, place, &inlined);
-            inlined[index] = true;
-        }
-    }
-    remove(page, &inlined);
-    let count = inlined.iter().filter(|inlined| **inlined).count();
-    format!("{count} objects of at most {most} bytes inlined")
-}
-
-/// InlinePosition to write an object into: the parent, and the number of its bytes before.
-#[derive(Clone, Copy)]
-struct InlinePosition {
-    parent: ObjectId,
-    at: u64,
-}
-
-/// InlinePosition of an object that can be inlined.
-fn inline_position(page: &Page, index: usize, most: u64) -> Option<InlinePosition> {
-    let object = &page.objects[index];
-    let [edge] = object.waits_for.as_slice() else { return None };
-    let parent = &page.objects[edge.object.0 as usize];
-    let fits = match parent.kind {
-        Kind::Document => {
-            matches!(object.kind, Kind::Image | Kind::Stylesheet | Kind::Script)
-        }
-        Kind::Stylesheet => object.kind == Kind::Image,
-        _ => false,
-    };
-    let at = match edge.after {
-        After::Head => return None,
-        After::Bytes(at) => at.min(parent.body_bytes),
-        After::End => parent.body_bytes,
-    };
-    let is_plain = object.method == "GET" && object.status == 200 && object.body_bytes <= most;
-    (fits && is_plain).then_some(InlinePosition { parent: edge.object, at })
-}
-
-/// Bytes that it takes there.
-fn written_bytes(object: &Object) -> u64 {
-    match object.kind {
-        Kind::Image => DATA_URL_BYTES + object.body_bytes.div_ceil(3) * 4,
-        _ => object.body_bytes,
-    }
-}
-
-/// Writes the object into its parent: references behind it move back; its own references are known once it has arrived.
-fn write_into(page: &mut Page, index: usize, place: InlinePosition, gone: &[bool]) {
-    let bytes = written_bytes(&page.objects[index]);
-    page.objects[place.parent.0 as usize].body_bytes += bytes;
-    for (other, object) in page.objects.iter_mut().enumerate() {
-        if other == index || gone[other] {
-            continue;
-        }
-        for edge in &mut object.waits_for {
-            if edge.object.0 as usize == index {
-                (edge.object, edge.after) = (place.parent, After::Bytes(place.at + bytes));
-            } else if edge.object == place.parent
-                && let After::Bytes(at) = &mut edge.after
-                && (*at, other) > (place.at, index)
-            {
-                *at += bytes;
-            }
-        }
-    }
-}
-
-// Domain sharding: the document's host is split into several, so that browsers open more connections.
-
-/// Distributes the objects of the document's host, except the document, over `hosts` hosts in turn; the host itself
-/// is the first.
-fn shard(page: &mut Page, hosts: u64) -> String {
-    let own = page.root().host;
-    let first = page.hosts.len() as u32;
-    let host = page.hosts[own.0 as usize].clone();
-    for number in 1..hosts {
-        let name = format!("shard{number}.{}", host.name);
-        page.hosts.push(crate::PageHost { name, ..host.clone() });
-    }
-    let names: Vec<String> = page.hosts.iter().map(|host| host.name.clone()).collect();
-    let mut turns = (0..hosts as u32).cycle();
-    let dealt = page.objects.iter_mut().skip(1).filter(|object| object.host == own);
-    for (object, turn) in dealt.zip(&mut turns).filter(|(_, turn)| *turn > 0) {
-        object.host = HostId(first + turn - 1);
-        object.url = moved(&object.url, &names[object.host.0 as usize]);
-    }
-    format!("{} over {hosts} hosts in turn", host.name)
-}
-
-/// The same URL on another host.
-fn moved(url: &str, host: &str) -> String {
-    let Ok(mut moved) = Url::parse(url) else { return url.to_owned() };
-    match moved.set_host(Some(host)) {
-        Ok(()) => moved.into(),
-        Err(_) => url.to_owned(),
-    }
-}
-
-// The reverse: everything from one host, as from a CDN in front of the site and its third parties.
-
-/// Moves all objects to the document's host, each below the name of its own: `https://site/cdn.test/a.js`.
-fn one_host(page: &mut Page) -> String {
-    let hosts = std::mem::take(&mut page.hosts);
-    let own = page.root().host;
-    page.hosts = vec![hosts[own.0 as usize].clone()];
-    let mut moved_count = 0;
-    for object in &mut page.objects {
-        if object.host != own {
-            let host = &hosts[object.host.0 as usize].name;
-            let below = moved(&object.url, &page.hosts[0].name);
-            if let Ok(mut url) = Url::parse(&below) {
-                url.set_path(&format!("/{host}{}", url.path()));
-                object.url = url.into();
-            }
-            object.path = format!("/{host}{}", object.path);
-            moved_count += 1;
-        }
-        object.host = HostId(0);
-    }
-    format!("{moved_count} objects moved to {}", page.hosts[0].name)
-}
-
 /// Lets servers answer without thinking.
 fn instant(page: &mut Page) -> String {
     for object in &mut page.objects {
         object.think.value = std::time::Duration::ZERO;
     }
     "servers answer at once".to_owned()
-}
-
-// Sprites: small images of one host joined into one.
-
-/// Joins images of at most `most` bytes that one host serves and one object names. The sprite takes the place of the
-/// first and has the bytes of all.
-fn sprite(page: &mut Page, most: u64) -> String {
-    let mut joined = vec![false; page.objects.len()];
-    let mut sprites = 0;
-    for images in groups(page, most).into_values().filter(|images| images.len() > 1) {
-        sprites += 1;
-        join(page, &images, sprites);
-        images[1..].iter().for_each(|image| joined[*image] = true);
-    }
-    let images = joined.iter().filter(|joined| **joined).count() + sprites;
-    remove(page, &joined);
-    format!("{images} images of at most {most} bytes joined into {sprites} sprites")
-}
-
-/// Images that can be joined, by host and by the object that names them.
-fn groups(page: &Page, most: u64) -> BTreeMap<(HostId, ObjectId), Vec<usize>> {
-    let mut groups: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-    for (index, object) in page.objects.iter().enumerate() {
-        let is_plain = object.kind == Kind::Image && object.method == "GET" && object.status == 200;
-        if let [edge] = object.waits_for.as_slice()
-            && is_plain
-            && object.body_bytes <= most
-        {
-            groups.entry((object.host, edge.object)).or_default().push(index);
-        }
-    }
-    groups
-}
-
-fn join(page: &mut Page, images: &[usize], number: usize) {
-    let bytes = images.iter().map(|image| page.objects[*image].body_bytes).sum();
-    let is_cacheable = images.iter().all(|image| page.objects[*image].cacheable);
-    let sprite = &mut page.objects[images[0]];
-    sprite.path = format!("/sprite-{number}.png");
-    sprite.url = Url::parse(&sprite.url)
-        .and_then(|url| url.join(&sprite.path))
-        .map_or_else(|_| sprite.path.clone(), String::from);
-    (sprite.body_bytes, sprite.cacheable) = (bytes, is_cacheable);
-    let first = ObjectId(images[0] as u32);
-    for edge in page.objects.iter_mut().flat_map(|object| &mut object.waits_for) {
-        if images.contains(&(edge.object.0 as usize)) {
-            (edge.object, edge.after) = (first, After::End);
-        }
-    }
 }

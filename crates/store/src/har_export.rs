@@ -148,12 +148,13 @@ fn described<'a>(visit: &HarVisit<'a>, object: &ObjectRecord) -> Option<&'a Obje
 /// The objects that revealed this one: the one that names it, or all that had to run.
 fn initiator(visit: &HarVisit<'_>, object: &ObjectRecord) -> Option<Initiator> {
     let edges = &described(visit, object)?.waits_for;
-    let url_of = |edge: &page::Edge| {
-        visit.page?.objects.get(edge.object.0 as usize).map(|parent| parent.url.clone())
-    };
+    let parent = |edge: &page::Edge| visit.page?.objects.get(edge.object.0 as usize);
+    let url_of = |edge: &page::Edge| parent(edge).map(|parent| parent.url.clone());
+    let is_redirect =
+        |edge: &page::Edge| parent(edge).is_none_or(|parent| parent.kind == page::Kind::Redirect);
     match &edges[..] {
         [] => None,
-        [edge] if edge.after == After::Head => {
+        [edge] if edge.after == After::Head && is_redirect(edge) => {
             Some(Initiator { kind: "redirect", url: url_of(edge), stack: None })
         }
         [edge] => Some(Initiator { kind: "parser", url: url_of(edge), stack: None }),

@@ -7,7 +7,6 @@ mod changes;
 
 use std::sync::atomic::Ordering;
 
-use page::Page;
 use scenario::{Plan, World};
 use serde_json::json;
 use testbed::worlds::Worlds;
@@ -222,12 +221,4 @@ fn as_json(answer: &Answer) -> serde_json::Value {
         "load_time_ns": answer.load.as_json(),
         "first_render_ns": answer.render.as_ref().map(Difference::as_json),
     })
-}
-
-/// Hosts that belong to other sites than the document's (same registrable domain by the Public Suffix List).
-fn third_parties(page: &Page) -> Vec<String> {
-    let site = |host: &str| psl::domain_str(host).unwrap_or(host).to_owned();
-    let own = site(&page.hosts[page.root().host.0 as usize].name);
-    let names = page.hosts.iter().map(|host| host.name.clone());
-    names.filter(|name| site(name) != own).collect()
 }

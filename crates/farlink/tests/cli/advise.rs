@@ -66,6 +66,27 @@ fn middleboxes_are_tried_on_request() {
 }
 
 #[test]
+fn returning_visitors_are_judged_on_request() {
+    let desk = Desk::new();
+    let shop = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/shop.har");
+    let warm = advice(&desk, &format!("{shop} --network geo --protocol h2 --view warm"));
+    let has = |advice: &Value, option: &str| {
+        let mut steps = advice["steps"].as_array().expect("a list").iter();
+        steps.any(|step| step["option"] == option)
+    };
+    assert!(has(&warm, "--security resume=0rtt"), "{warm}");
+    assert_eq!(warm["steps"][0]["networks"][0]["view"], "warm");
+
+    let both = advice(&desk, &format!("{shop} --network geo --protocol h2 --view both"));
+    assert!(!has(&both, "--security resume=0rtt"), "{both}");
+    let conditions = both["steps"][0]["networks"].as_array().expect("a list");
+    for (condition, view) in conditions.iter().zip(["cold", "warm"]) {
+        assert_eq!((&condition["view"], &condition["share"]), (&view.into(), &0.5.into()));
+    }
+    assert_eq!(conditions.len(), 2);
+}
+
+#[test]
 fn shares_fit_the_networks() {
     let refusals = [
         ("--network 3g --network geo --share 1", "1 share for 2 networks"),

@@ -124,3 +124,49 @@ fn says_what_is_wrong() {
         );
     }
 }
+
+/// A document that names a script, which names another, which names an image.
+fn chain() -> Page {
+    let mut page = open("synthetic:3x10KB").unwrap();
+    for (index, kind) in [(1, Kind::Script), (2, Kind::Script), (3, Kind::Image)] {
+        page.objects[index].kind = kind;
+        page.objects[index].cacheable = false;
+        if index > 1 {
+            let edge = &mut page.objects[index].waits_for[0];
+            (edge.object, edge.after) = (ObjectId(index as u32 - 1), After::End);
+            edge.compute.value = std::time::Duration::from_millis(5 * index as u64);
+        }
+    }
+    page
+}
+
+#[test]
+fn what_is_preloaded_does_not_run_early() {
+    let before = chain();
+    let preloaded = super::apply("x~preload", before.clone()).unwrap();
+    preloaded.check().unwrap();
+    let edges = |index: usize| {
+        let of = |edge: &crate::Edge| (edge.object.0, edge.after, edge.compute.value.as_millis());
+        preloaded.objects[index].waits_for.iter().map(of).collect::<Vec<_>>()
+    };
+    // The document names the first script itself; the second is known with its head.
+    assert_eq!(preloaded.objects[1], before.objects[1]);
+    assert_eq!(edges(2), [(0, After::Head, 0)]);
+    // The image waits for both scripts, and for the work of both.
+    assert_eq!(edges(3), [(2, After::End, 25), (1, After::End, 25)]);
+    let link = 32 + before.objects[2].url.len() as u32;
+    assert_eq!(preloaded.root().response_header_bytes, before.root().response_header_bytes + link);
+}
+
+#[test]
+fn third_parties_are_neither_preloaded_nor_kept() {
+    let mut page = chain();
+    let own = page.hosts[0].clone();
+    page.hosts.push(crate::PageHost { name: "other.test".to_owned(), ..own });
+    page.objects[2].host = crate::HostId(1);
+    let preloaded = super::apply("x~preload", page.clone()).unwrap();
+    assert_eq!(preloaded.objects, page.objects);
+    let kept = super::apply("x~cached", page).unwrap();
+    let cacheable: Vec<bool> = kept.objects.iter().map(|object| object.cacheable).collect();
+    assert_eq!(cacheable, [true, true, false, true]);
+}

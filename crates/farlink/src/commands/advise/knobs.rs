@@ -1,5 +1,6 @@
 //! The search space: what the operator of a site can change, and the values that are tried.
 
+use scenario::View;
 use scenario::settings::setting;
 
 use crate::args::How;
@@ -24,12 +25,15 @@ const PRIORITIES: (&str, &str) = ("client.priorities", "chrome");
 enum KnobKind {
     /// A setting has the value.
     Setting(&'static str),
-    /// The page is transformed.
-    Page,
+    /// The page is transformed; the name tells the knobs that do so apart.
+    Page(&'static str),
 }
 
 /// The protocols that are tried unless some are typed; the first is the present one.
 pub const PROTOCOLS: [&str; 3] = ["h2", "h1", "h3-deployed"];
+
+/// The setting of TLS.
+const SECURITY: &str = "stack.security";
 
 /// The setting of the route.
 pub const ROUTE: &str = "route";
@@ -37,50 +41,64 @@ pub const ROUTE: &str = "route";
 /// The setting of the protocol.
 pub const PROTOCOL: &str = "stack.protocol";
 
-/// The knobs that the settings leave open: one that was typed stays as it is. With `middleboxes`, those of the network's operator, too.
-pub fn open(how: &How, middleboxes: bool) -> Vec<Knob> {
+/// What the search may change beyond settings that concern every site.
+#[derive(Clone, Copy)]
+pub struct KnobScope {
+    /// The visits that are judged.
+    pub view: View,
+    /// Proxies and PEPs, too, which the network's operator can place.
+    pub middleboxes: bool,
+}
+
+/// The knobs that the settings leave open: one that was typed stays as it is.
+pub fn open(how: &How, scope: KnobScope) -> Vec<Knob> {
     let is_open = |knob: &Knob| match knob.kind {
         KnobKind::Setting(key) => !how.settings.has(key),
-        KnobKind::Page => true,
+        KnobKind::Page(_) => true,
     };
     let is_unsignalled = !how.settings.has(PRIORITIES.0);
-    let of_network = middleboxes.then(route);
-    let all = all().into_iter().chain(of_network);
-    all.filter(is_open).map(|knob| Knob { is_unsignalled, ..knob }).collect()
+    let knobs = all(scope).into_iter().filter(is_open);
+    knobs.map(|knob| Knob { is_unsignalled, ..knob }).collect()
 }
 
 /// All knobs besides the protocol.
-pub fn all() -> Vec<Knob> {
+pub fn all(scope: KnobScope) -> Vec<Knob> {
     const OVER_TCP: &[&str] = &["h1", "h2"];
     const MULTIPLEXED: &[&str] = &["h2", "h3-deployed"];
-    let knob = |key, values: &[&'static str], protocols| Knob {
-        kind: KnobKind::Setting(key),
+    let knob = |kind, values: &[&'static str], protocols| Knob {
+        kind,
         values: values.to_vec(),
         protocols,
         is_unsignalled: true,
     };
-    vec![
-        knob("transport.congestion", &["bbr"], OVER_TCP),
-        knob("transport.initial_window_segments", &["20", "40"], OVER_TCP),
-        knob(
+    let setting = |key, values, protocols| knob(KnobKind::Setting(key), values, protocols);
+    let page = |name, values, protocols| knob(KnobKind::Page(name), values, protocols);
+    let mut all = vec![
+        setting("transport.congestion", &["bbr"], OVER_TCP),
+        setting("transport.initial_window_segments", &["20", "40"], OVER_TCP),
+        setting(
             "transport.quic",
             &["cc=cubic-hystart", "iw=32", "cc=cubic-hystart,iw=32"],
             &["h3-deployed"],
         ),
-        knob("server.scheduler", &["fifo", "strict", "rfc9218"], MULTIPLEXED),
-        knob("stack.security", &["key=ecdsa-p256"], &[]),
-        Knob { kind: KnobKind::Page, ..knob("page", &["one-host"], &[]) },
-    ]
-}
-
-/// Proxies and PEPs. Routes that a protocol cannot take are refused, and left out.
-fn route() -> Knob {
-    Knob {
-        kind: KnobKind::Setting(ROUTE),
-        values: vec!["pep", "proxy", "caching-proxy,cache=primed"],
-        protocols: &[],
-        is_unsignalled: true,
+        setting("server.scheduler", &["fifo", "strict", "rfc9218"], MULTIPLEXED),
+        // A resumed connection sends no certificate; QUIC's sends early data anyway.
+        match scope.view {
+            View::Warm => setting(SECURITY, &["resume=0rtt"], OVER_TCP),
+            View::Cold | View::Both => setting(SECURITY, &["key=ecdsa-p256"], &[]),
+        },
+        page("hosts", &["one-host"], &[]),
+        page("shards", &["shard=2", "shard=4"], &["h1"]),
+        page("hints", &["preload"], &[]),
+    ];
+    if scope.view != View::Cold {
+        all.push(page("cache", &["cached"], &[]));
     }
+    // Routes that a protocol cannot take are refused, and left out.
+    if scope.middleboxes {
+        all.push(setting(ROUTE, &["pep", "proxy", "caching-proxy,cache=primed"], &[]));
+    }
+    all
 }
 
 impl Knob {
@@ -89,11 +107,10 @@ impl Knob {
         self.protocols.is_empty() || self.protocols.contains(&protocol)
     }
 
-    /// The key of its setting, or `page`.
+    /// The key of its setting, or its name.
     pub fn key(&self) -> &'static str {
         match self.kind {
-            KnobKind::Setting(key) => key,
-            KnobKind::Page => "page",
+            KnobKind::Setting(key) | KnobKind::Page(key) => key,
         }
     }
 
@@ -104,7 +121,7 @@ impl Knob {
                 None => option(key, value),
                 Some((signal, by)) => format!("{} {}", option(key, value), option(signal, by)),
             },
-            KnobKind::Page => format!("PAGE~{value}"),
+            KnobKind::Page(_) => format!("PAGE~{value}"),
         }
     }
 
@@ -117,7 +134,7 @@ impl Knob {
                     how.settings.set(signal, vec![by.to_owned()]);
                 }
             }
-            KnobKind::Page => *page = format!("{page}~{value}"),
+            KnobKind::Page(_) => *page = format!("{page}~{value}"),
         }
     }
 
@@ -149,7 +166,12 @@ pub fn words(key: &str, value: &str) -> String {
         (ROUTE, "pep") => "PEP on both sides of the network".to_owned(),
         (ROUTE, "proxy") => "proxy at the network's far end".to_owned(),
         (ROUTE, _) => "proxy at the network's far end that has the page in its cache".to_owned(),
-        ("stack.security", _) => "ECDSA certificate".to_owned(),
+        (SECURITY, "resume=0rtt") => "TLS early data (0-RTT)".to_owned(),
+        (SECURITY, _) => "ECDSA certificate".to_owned(),
+        (_, "preload") => "late style sheets, scripts and fonts named in the head".to_owned(),
+        (_, "cached") => "the site's static objects kept by browsers".to_owned(),
+        (_, "shard=2") => "the site's objects from two hosts".to_owned(),
+        (_, "shard=4") => "the site's objects from four hosts".to_owned(),
         _ => "all from one host".to_owned(),
     }
 }

@@ -55,6 +55,12 @@ pub fn recipes(key: &str, value: &str) -> &'static [Recipe] {
             ("caddy", "no setting"),
             ("other", "h2o and Cloudflare follow RFC 9218's priorities"),
         ],
+        ("stack.security", "resume=0rtt") => &[
+            ("nginx", "ssl_early_data on; proxy_set_header Early-Data $ssl_early_data;"),
+            ("haproxy", "bind :443 ssl crt site.pem alpn h2,http/1.1 allow-0rtt"),
+            ("caddy", "no setting for TCP: HTTP/3 has early data"),
+            ("site", "answer 425 to early requests that change something (RFC 8470)"),
+        ],
         ("stack.security", _) => &[
             ("openssl", "openssl ecparam -name prime256v1 -genkey -noout -out site.key"),
             ("certbot", "certbot certonly --key-type ecdsa --elliptic-curve secp256r1 ..."),
@@ -65,6 +71,30 @@ pub fn recipes(key: &str, value: &str) -> &'static [Recipe] {
         ],
         ("route", "proxy") => &[("far end", "farlink proxy --listen 0.0.0.0:3128")],
         ("route", _) => &[("far end", "farlink proxy --listen 0.0.0.0:3128 --cache 1GiB")],
+        ("hints", _) => &[
+            (
+                "site",
+                "Link: </NAME.css>; rel=preload; as=style on the document, one for each late object",
+            ),
+            ("html", "or <link rel=preload as=style href=/NAME.css> at the top of its head"),
+        ],
+        ("cache", _) => &[
+            (
+                "nginx",
+                "location /static/ { add_header Cache-Control 'max-age=31536000, immutable'; }",
+            ),
+            ("haproxy", "http-request set-var(txn.path) path"),
+            (
+                "haproxy",
+                "http-response set-header cache-control 'max-age=31536000, immutable' if { var(txn.path) -m beg /static/ }",
+            ),
+            ("caddy", "header /static/* Cache-Control \"max-age=31536000, immutable\""),
+            ("site", "names with a version: /static/app.3f2a1c.js"),
+        ],
+        ("shards", _) => &[(
+            "site",
+            "serve images and scripts from further names of the same server, each object always from the same one",
+        )],
         _ => &[(
             "site",
             "serve style sheets, scripts and images from the page's own host, or from names on its certificate and address",

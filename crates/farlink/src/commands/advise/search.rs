@@ -112,7 +112,7 @@ impl SearchSpace {
 pub struct ConfigurationStep {
     /// The configuration after it.
     pub to: Configuration,
-    /// Key of the setting that changes, or `page`.
+    /// Key of the knob that changes.
     pub key: &'static str,
     /// Its new value.
     pub value: String,
@@ -320,12 +320,12 @@ impl ProtocolStart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::advise::knobs;
+    use crate::commands::advise::knobs::{self, KnobScope};
 
     fn space() -> SearchSpace {
         SearchSpace {
             protocols: ["h2", "h1", "h3-deployed"].map(str::to_owned).to_vec(),
-            knobs: knobs::all(),
+            knobs: knobs::all(KnobScope { view: scenario::View::Cold, middleboxes: false }),
         }
     }
 
@@ -339,7 +339,7 @@ mod tests {
         let bbr = if has("transport.congestion", "bbr") { -0.08 } else { 0.0 };
         let both = if window < 0.0 && bbr < 0.0 { 0.1 } else { 0.0 };
         let quic = if has("transport.quic", "iw=32") { -0.1 } else { 0.0 };
-        let host = if has("page", "one-host") { 0.03 } else { 0.0 };
+        let host = if has("hosts", "one-host") { 0.03 } else { 0.0 };
         protocol + window + bbr + both + quic + host
     }
 
@@ -382,7 +382,7 @@ mod tests {
         let together = |it: &Configuration| {
             let way = space.way_to(it);
             let has = |key: &str| way.iter().filter(|step| step.key == key).count();
-            match has("page") + has("server.scheduler") {
+            match has("hosts") + has("server.scheduler") {
                 0 => 0.0,
                 1 => 0.02,
                 _ => -0.04,

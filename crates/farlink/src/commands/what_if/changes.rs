@@ -3,7 +3,6 @@
 use page::Page;
 use scenario::settings::setting;
 
-use super::third_parties;
 use crate::args::How;
 
 /// A change, and how it is made.
@@ -47,7 +46,7 @@ pub fn all(how: &How, page: &Page) -> Vec<WhatIfChange> {
         |name, key, value: &str| WhatIfChange { name, change: Change::Set(key, value.to_owned()) };
     let network = |name, part| WhatIfChange { name, change: Change::Network(part) };
     let transformed = |name, transform| WhatIfChange { name, change: Change::Page(transform) };
-    let others = third_parties(page);
+    let others = page.third_parties();
     let blocked = match others.is_empty() {
         true => Change::Nothing("the page has none".to_owned()),
         false => Change::Set("client.block", others.join(",")),
