@@ -41,12 +41,42 @@ impl Date {
         Date(self.0.saturating_add(millis))
     }
 
-    /// Reads an HTTP-date in any of its three formats (RFC 9110 section 5.6.7).
+    /// Reads an HTTP-date in any of its three formats (RFC 9110 section 5.6.7). Names may have any case, and the weekday may be wrong: what
+    /// is meant is plain.
     pub fn parse(text: &[u8]) -> Option<Date> {
         let text = std::str::from_utf8(text).ok()?.trim();
-        let since = httpdate::parse_http_date(text).ok()?.duration_since(SystemTime::UNIX_EPOCH);
-        Some(Date::after_epoch(since.ok()?))
+        let read = httpdate::parse_http_date(text).ok().or_else(|| parse_leniently(text))?;
+        Some(Date::after_epoch(read.duration_since(SystemTime::UNIX_EPOCH).ok()?))
     }
+}
+
+/// Names of the weekdays; the first three letters are the short ones.
+const WEEKDAYS: [&str; 7] =
+    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+
+/// Reads a date that has a name of a weekday, whether or not it is the right one.
+fn parse_leniently(text: &str) -> Option<SystemTime> {
+    let (weekday, rest) = text.split_at(text.find([',', ' '])?);
+    let forms = |length: Option<usize>| WEEKDAYS.map(|name| &name[..length.unwrap_or(name.len())]);
+    let names = [forms(Some(3)), forms(None)]
+        .into_iter()
+        .find(|names| names.iter().any(|name| name.eq_ignore_ascii_case(weekday)))?;
+    let rest = usual_case(rest);
+    names.iter().find_map(|name| httpdate::parse_http_date(&format!("{name}{rest}")).ok())
+}
+
+/// The text with `GMT` in capitals and other words with a capital first.
+fn usual_case(text: &str) -> String {
+    let mut after_letter = false;
+    let cased = text.chars().map(|letter| {
+        let cased = match after_letter {
+            true => letter.to_ascii_lowercase(),
+            false => letter.to_ascii_uppercase(),
+        };
+        after_letter = letter.is_ascii_alphabetic();
+        cased
+    });
+    cased.collect::<String>().replace("Gmt", "GMT")
 }
 
 /// IMF-fixdate, the preferred format for sending.
@@ -123,6 +153,24 @@ mod tests {
             "Sun Nov  6 08:49:37 1994",
         ] {
             assert_eq!(Date::parse(text.as_bytes()), Some(expected), "{text}");
+        }
+        for text in [
+            "SUN, 06 nov 1994 08:49:37 gMT",
+            "sunday, 06-NOV-94 08:49:37 GMT",
+            "Tue Nov  6 08:49:37 1994",
+            "Mon, 06 Nov 1994 08:49:37 GMT",
+        ] {
+            assert_eq!(Date::parse(text.as_bytes()), Some(expected), "{text}");
+        }
+        for text in [
+            "Sun, 06 Nov 1994 08:49:37 UTC",
+            "Sun, 6 Nov 1994 08:49:37 GMT",
+            "Sun, 06 Nov 94 08:49:37 GMT",
+            "06 Nov 1994 08:49:37 GMT",
+            "Son, 06 Nov 1994 08:49:37 GMT",
+            "Sun 06 Nov 1994 08:49:37 GMT",
+        ] {
+            assert_eq!(Date::parse(text.as_bytes()), None, "{text}");
         }
         assert_eq!(expected.to_string(), "Sun, 06 Nov 1994 08:49:37 GMT");
         assert_eq!(Date::parse(b"0"), None);

@@ -2,7 +2,8 @@
 //!
 //! A stored response keeps the names that its `Vary` lists and their values in the request that fetched it, in a normal form: lines joined, white
 //! space around commas removed. The lines of `Cookie` are one list of pairs, separated by semicolons (RFC 9113 section 8.2.3). Values that mean the
-//! same but are spelled differently (`gzip, br` and `br, gzip`) do not match: that costs a miss at most.
+//! same but are spelled differently (`gzip, br` and `br, gzip`) do not match: that costs a miss at most. Languages match in any case, as they are
+//! compared (RFC 4647 section 2), but in their order alone, by which some servers choose.
 
 use http::HeaderName;
 
@@ -86,19 +87,34 @@ fn normal(fields: &(impl FieldLines + ?Sized), name: &HeaderName) -> Option<Box<
             joined.extend_from_slice(member);
         }
     });
+    if ignores_case(name) {
+        joined.iter_mut().for_each(|joined| joined.make_ascii_lowercase());
+    }
     joined.map(Vec::into_boxed_slice)
+}
+
+/// True if the case of a field's values is of no consequence.
+fn ignores_case(name: &HeaderName) -> bool {
+    *name == http::header::ACCEPT_LANGUAGE
+}
+
+/// The rest of `text` behind `member`, which may differ in case if the field ignores that.
+fn behind<'t>(text: &'t [u8], member: &[u8], ignores_case: bool) -> Option<&'t [u8]> {
+    let (begin, rest) = text.split_at_checked(member.len())?;
+    let is_same = if ignores_case { begin.eq_ignore_ascii_case(member) } else { begin == member };
+    is_same.then_some(rest)
 }
 
 /// Returns true if the field has that normal form, compared without allocation.
 fn same(fields: &(impl FieldLines + ?Sized), name: &HeaderName, expected: Option<&[u8]>) -> bool {
     let (mut present, mut same, mut rest) = (false, true, expected.unwrap_or_default());
-    let (mut first, separator) = (true, separator(name));
+    let (mut first, separator, ignores_case) = (true, separator(name), ignores_case(name));
     fields.values(name.as_str(), |value| {
         present = true;
         for member in parts(value, separator) {
             let after = if first { Some(rest) } else { rest.strip_prefix(&[separator]) };
             first = false;
-            match after.and_then(|rest| rest.strip_prefix(member)) {
+            match after.and_then(|rest| behind(rest, member, ignores_case)) {
                 Some(after) => rest = after,
                 None => same = false,
             }
@@ -154,6 +170,15 @@ mod tests {
             vary(&[("cookie", "a=1; b=2")], "cookie")
                 .matches(&[("cookie", "a=1"), ("cookie", "b=2")][..])
         );
+    }
+
+    #[test]
+    fn languages_match_in_any_case() {
+        let stored = vary(&[("accept-language", "de-CH, en;q=0.5")], "accept-language");
+        assert!(stored.matches(&[("Accept-Language", "DE-ch,EN;q=0.5")][..]));
+        assert!(!stored.matches(&[("accept-language", "en;q=0.5, de-CH")][..]));
+        let other = vary(&[("user-agent", "Agent")], "user-agent");
+        assert!(!other.matches(&[("user-agent", "agent")][..]));
     }
 
     #[test]

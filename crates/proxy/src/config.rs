@@ -6,6 +6,7 @@
 mod file;
 mod listeners;
 mod resolve;
+mod rules;
 mod settings;
 mod values;
 

@@ -6,6 +6,9 @@ mod metrics;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use http_stack::server::Fields;
 use http_stack::socks;
 use tls::Protocol;
 use units::Time;
@@ -42,6 +45,19 @@ pub struct LogEntry {
     pub origin: Option<SocketAddr>,
     /// Timeline of the request.
     pub times: RequestTimes,
+    /// Fields, if the journal wants them.
+    pub fields: LoggedFields,
+}
+
+/// Fields of a request and its response for logs that have them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoggedFields {
+    /// `Referer` of the request.
+    pub referer: Option<String>,
+    /// `User-Agent` of the request.
+    pub user_agent: Option<String>,
+    /// `Content-Type` of the response.
+    pub content_type: Option<String>,
 }
 
 /// Outcome of a request.
@@ -150,6 +166,7 @@ impl LogEntry {
             received_bytes: 0,
             origin: None,
             times: RequestTimes { request: world::now(), ..RequestTimes::default() },
+            fields: LoggedFields::default(),
         }
     }
 }
@@ -162,6 +179,11 @@ pub trait Journal {
     /// Returns true if it wants an entry for each hit in memory, which costs more than the hit itself.
     fn wants_hits(&self) -> bool {
         true
+    }
+
+    /// Returns true if it wants [`LoggedFields`].
+    fn wants_fields(&self) -> bool {
+        false
     }
 
     /// Records a hit in memory for which no entry is wanted.
@@ -199,6 +221,10 @@ impl<J: Journal> Journal for Option<J> {
         self.as_ref().is_some_and(Journal::wants_hits)
     }
 
+    fn wants_fields(&self) -> bool {
+        self.as_ref().is_some_and(Journal::wants_fields)
+    }
+
     fn hit(&self, brief: HitSummary) {
         if let Some(journal) = self {
             journal.hit(brief);
@@ -217,6 +243,25 @@ impl RequestNote {
     /// A note for `journal`.
     pub fn new(entry: LogEntry, journal: &Rc<dyn Journal>) -> RequestNote {
         RequestNote { entry, journal: Rc::clone(journal) }
+    }
+
+    /// Notes the fields of a request, if they are wanted.
+    pub fn see_request(&mut self, fields: Fields<'_>) {
+        if self.journal.wants_fields() {
+            let text = |name| Some(String::from_utf8_lossy(fields.get(name)?).into_owned());
+            self.entry.fields.referer = text("referer");
+            self.entry.fields.user_agent = text("user-agent");
+        }
+    }
+
+    /// Notes the head of the response, with its fields if they are wanted.
+    pub fn see_response(&mut self, status: StatusCode, fields: &HeaderMap) {
+        self.entry.status = status.as_u16();
+        if self.journal.wants_fields() {
+            let content_type = fields.get(CONTENT_TYPE);
+            let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+            self.entry.fields.content_type = content_type.map(text);
+        }
     }
 }
 

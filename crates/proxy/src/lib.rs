@@ -17,6 +17,7 @@ pub mod observation;
 pub mod origin;
 pub mod overrides;
 pub mod pac;
+pub mod rules;
 pub mod serve;
 pub mod target;
 pub mod upstream;

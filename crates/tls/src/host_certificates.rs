@@ -13,7 +13,7 @@ use super::public::presenting_by;
 use super::server::Server;
 use super::settings::Protocol;
 
-/// The certificates, all of one authority. Cheap to clone.
+/// The certificates. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct HostCertificates {
     by_name: BTreeMap<String, Arc<CertifiedKey>>,
@@ -34,12 +34,16 @@ impl HostCertificates {
         chain_bytes: Option<usize>,
         now: Duration,
     ) -> Result<(), IssuerError> {
-        let certificate = Arc::new(issuer.certificate(names, chain_bytes, now)?);
-        for name in names {
-            self.by_name.entry(name.to_lowercase()).or_insert_with(|| Arc::clone(&certificate));
-        }
-        self.first.get_or_insert(certificate);
+        self.present(names, &Arc::new(issuer.certificate(names, chain_bytes, now)?));
         Ok(())
+    }
+
+    /// Adds a certificate for `names`. A name that is known already keeps its first one.
+    pub(super) fn present(&mut self, names: &[String], certificate: &Arc<CertifiedKey>) {
+        for name in names {
+            self.by_name.entry(name.to_lowercase()).or_insert_with(|| Arc::clone(certificate));
+        }
+        self.first.get_or_insert_with(|| Arc::clone(certificate));
     }
 
     /// A server that presents them over TCP and speaks `protocols`, the preferred first.
@@ -62,7 +66,7 @@ impl HostCertificates {
         Ok(presenting_by(Arc::new(self.clone()), issuer.ticketer(), protocols)?)
     }
 
-    fn find(&self, name: &str) -> Option<&Arc<CertifiedKey>> {
+    pub(super) fn find(&self, name: &str) -> Option<&Arc<CertifiedKey>> {
         let name = name.to_lowercase();
         let wildcard = || self.by_name.get(&format!("*.{}", name.split_once('.')?.1));
         self.by_name.get(&name).or_else(wildcard)

@@ -33,7 +33,7 @@ pub use identity::{ChainKind, Identity};
 pub use identity::{LEAST_CHAIN_BYTES, MOST_CHAIN_BYTES};
 pub use issuer::NewAuthority;
 pub use public::operators_quic_config;
-pub use public::{Authorities, CredentialError, PublicClient, certificate_names};
+pub use public::{Authorities, CredentialError, Credentials, PublicClient, certificate_names};
 pub use records::Records;
 pub use server::Server;
 pub use server::quic_config;

@@ -25,6 +25,7 @@ use x509_parser::certificate::X509Certificate;
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::FromDer;
 
+use super::host_certificates::HostCertificates;
 use super::records::{MAX_RECORD_BYTES, Records};
 use super::server::Server;
 use super::settings::{Group, Protocol};
@@ -51,39 +52,65 @@ pub enum CredentialError {
     Refused(#[from] Error),
 }
 
-impl Server {
-    /// A server that presents the operator's certificates, its own first, and speaks `protocols`, the preferred first.
+/// An operator's certificate, those above it, and its key.
+#[derive(Clone, Debug)]
+pub struct Credentials(Arc<CertifiedKey>);
+
+impl Credentials {
+    /// Reads them from PEM texts; the operator's own certificate is the first.
     ///
     /// # Errors
     /// If the texts hold no certificate or no key, or they do not match.
-    pub fn of_operator(
-        chain: &[u8],
-        key: &[u8],
-        protocols: &[Protocol],
-    ) -> Result<Server, CredentialError> {
-        let certified = certified(chain, key)?;
-        let ticketer = rustls::crypto::ring::Ticketer::new()?;
-        Ok(Server::configured(presenting(certified, ticketer, protocols)?))
+    pub fn of_pem(chain: &[u8], key: &[u8]) -> Result<Credentials, CredentialError> {
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| CredentialError::NoKey)?;
+        let certified = CertifiedKey::from_der(certificates(chain)?, key, &system_provider())?;
+        Ok(Credentials(Arc::new(certified)))
     }
 }
 
-/// For QUIC: TLS 1.3 that presents the operator's certificates, its own first, speaks HTTP/3 alone, resumes sessions and takes no early data.
+impl Server {
+    /// A server that presents the certificate of the name that a client asks for, or else the first, and speaks `protocols`, the preferred
+    /// first.
+    ///
+    /// # Errors
+    /// If TLS rejects its settings.
+    pub fn of_operator(
+        credentials: &[Credentials],
+        protocols: &[Protocol],
+    ) -> Result<Server, CredentialError> {
+        Ok(Server::configured(operators_config(credentials, protocols)?))
+    }
+}
+
+/// For QUIC: TLS 1.3 that presents certificates as [`Server::of_operator`], speaks HTTP/3 alone, resumes sessions and takes no early data.
 ///
 /// # Errors
-/// If the texts hold no certificate or no key, or they do not match.
-pub fn operators_quic_config(chain: &[u8], key: &[u8]) -> Result<ServerConfig, CredentialError> {
+/// If TLS rejects its settings.
+pub fn operators_quic_config(credentials: &[Credentials]) -> Result<ServerConfig, CredentialError> {
+    operators_config(credentials, &[Protocol::H3])
+}
+
+fn operators_config(
+    credentials: &[Credentials],
+    protocols: &[Protocol],
+) -> Result<ServerConfig, CredentialError> {
     let ticketer = rustls::crypto::ring::Ticketer::new()?;
-    Ok(presenting(certified(chain, key)?, ticketer, &[Protocol::H3])?)
+    Ok(presenting_by(Arc::new(by_name(credentials)), ticketer, protocols)?)
+}
+
+/// The certificates by the names that they hold for.
+fn by_name(credentials: &[Credentials]) -> HostCertificates {
+    let mut hosts = HostCertificates::default();
+    for Credentials(certified) in credentials {
+        let names = certified.cert.first().map_or(Vec::new(), |own| certificate_names(own));
+        hosts.present(&names, certified);
+    }
+    hosts
 }
 
 /// Cryptography with the system's randomness.
 fn system_provider() -> Arc<CryptoProvider> {
     provider(&Randomness::System, Group::default())
-}
-
-fn certified(chain: &[u8], key: &[u8]) -> Result<CertifiedKey, CredentialError> {
-    let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| CredentialError::NoKey)?;
-    Ok(CertifiedKey::from_der(certificates(chain)?, key, &system_provider())?)
 }
 
 /// A server's configuration that presents `certified`, seals its tickets with `ticketer` and speaks `protocols`, the
@@ -326,5 +353,32 @@ impl PublicClient {
             })
             .await?;
         Ok(Stream::tls(tls.into(), Records::default()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{Issuer, NewAuthority};
+
+    #[test]
+    fn each_name_has_the_certificate_that_holds_for_it() {
+        let now = Duration::from_secs(1_790_000_000);
+        let NewAuthority { certificate, key } = NewAuthority::new(now).unwrap();
+        let issuer = Issuer::of_operator(certificate.as_bytes(), key.as_bytes(), &[]).unwrap();
+        let made = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            Credentials(Arc::new(issuer.certificate(&names, None, now).unwrap()))
+        };
+        let all = [made(&["a.test"]), made(&["*.b.test", "b.test"]), made(&["a.test", "c.test"])];
+        let hosts = by_name(&all);
+        let is = |name: &str, index: usize| {
+            hosts.find(name).is_some_and(|found| Arc::ptr_eq(found, &all[index].0))
+        };
+        assert!(is("a.test", 0) && is("b.test", 1) && is("www.B.test", 1) && is("c.test", 2));
+        assert!(hosts.find("d.test").is_none());
+        Server::of_operator(&all, &[Protocol::H2, Protocol::H1]).unwrap();
     }
 }

@@ -16,11 +16,21 @@ use crate::{real, sim};
 ///
 /// Reads and writes go through tokio's [`AsyncRead`] and [`AsyncWrite`] traits, which every HTTP and
 /// TLS library speaks. Vectored writes reach the transport as one write.
-pub struct TcpStream(StreamBackend);
+pub struct TcpStream {
+    backend: StreamBackend,
+    /// Address of the other end that a load balancer has told; boxed, since it is rare.
+    told_peer: Option<Box<SocketAddr>>,
+}
 
 enum StreamBackend {
     Sim(sim::TcpStream),
     Real(real::TcpStream),
+}
+
+impl From<StreamBackend> for TcpStream {
+    fn from(backend: StreamBackend) -> TcpStream {
+        TcpStream { backend, told_peer: None }
+    }
 }
 
 impl TcpStream {
@@ -31,9 +41,9 @@ impl TcpStream {
     pub async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
         match ambient::kind() {
             WorldKind::Sim => {
-                sim::TcpStream::connect(address).await.map(|s| TcpStream(StreamBackend::Sim(s)))
+                sim::TcpStream::connect(address).await.map(|s| StreamBackend::Sim(s).into())
             }
-            _ => real::TcpStream::connect(address).await.map(|s| TcpStream(StreamBackend::Real(s))),
+            _ => real::TcpStream::connect(address).await.map(|s| StreamBackend::Real(s).into()),
         }
     }
 
@@ -42,18 +52,21 @@ impl TcpStream {
     /// # Errors
     /// If the socket has lost its address.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        match &self.0 {
+        match &self.backend {
             StreamBackend::Sim(stream) => Ok(stream.local_addr()),
             StreamBackend::Real(stream) => stream.local_addr(),
         }
     }
 
-    /// The address of the other end.
+    /// The address of the other end, or that of the client behind it ([`TcpStream::report_peer`]).
     ///
     /// # Errors
     /// If the connection is gone.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
-        match &self.0 {
+        if let Some(told) = &self.told_peer {
+            return Ok(**told);
+        }
+        match &self.backend {
             StreamBackend::Sim(stream) => Ok(stream.peer_addr()),
             StreamBackend::Real(stream) => stream.peer_addr(),
         }
@@ -65,7 +78,7 @@ impl TcpStream {
     /// # Errors
     /// If the kernel refuses the option.
     pub fn set_notsent_lowat(&self, bytes: u32) -> io::Result<()> {
-        match &self.0 {
+        match &self.backend {
             StreamBackend::Sim(stream) => {
                 stream.set_notsent_lowat(bytes);
                 Ok(())
@@ -77,9 +90,14 @@ impl TcpStream {
 
 /// For intermediaries between two connections.
 impl TcpStream {
+    /// Sets the address that [`TcpStream::peer_addr`] returns: that of the client of a load balancer, which has told it.
+    pub fn report_peer(&mut self, client: SocketAddr) {
+        self.told_peer = Some(Box::new(client));
+    }
+
     /// Aborts the connection: the peer sees a reset, not an end (RFC 9293 section 3.10.5). Unacknowledged data is lost.
     pub fn abort(self) {
-        match &self.0 {
+        match &self.backend {
             StreamBackend::Sim(stream) => stream.abort(),
             StreamBackend::Real(stream) => stream.abort(),
         }
@@ -87,7 +105,7 @@ impl TcpStream {
 
     /// Aborts the connection when the stream is dropped: nothing can be read or written any more.
     pub fn abort_on_drop(&self) {
-        match &self.0 {
+        match &self.backend {
             StreamBackend::Sim(stream) => stream.abort(),
             StreamBackend::Real(stream) => stream.abort(),
         }
@@ -96,7 +114,7 @@ impl TcpStream {
     /// Sets whether the peer sees a reset instead of an end if this process dies before it closes the connection. No effect in the simulated
     /// world, where processes do not die.
     pub fn set_resets_if_orphaned(&self, resets: bool) {
-        match &self.0 {
+        match &self.backend {
             StreamBackend::Sim(_) => {}
             StreamBackend::Real(stream) => stream.set_resets_if_orphaned(resets),
         }
@@ -107,7 +125,7 @@ impl TcpStream {
     /// If the kernel has none of this name or reserves it for root (`net.ipv4.tcp_allowed_congestion_control`). In the simulated world all
     /// connections of a node are configured by the plan: there it is [unsupported](io::ErrorKind::Unsupported).
     pub fn set_congestion(&self, name: &str) -> io::Result<()> {
-        match &self.0 {
+        match &self.backend {
             StreamBackend::Sim(_) => Err(unsimulated("a connection's own congestion control")),
             StreamBackend::Real(stream) => stream.set_congestion(name),
         }
@@ -119,7 +137,7 @@ impl TcpStream {
     /// # Errors
     /// If the kernel does not tell. (In the simulated world it is the local address: see [`sim::SimPlan::lead`].)
     pub fn original_destination(&self) -> io::Result<SocketAddr> {
-        match &self.0 {
+        match &self.backend {
             StreamBackend::Sim(stream) => Ok(stream.local_addr()),
             StreamBackend::Real(stream) => stream.original_destination(),
         }
@@ -135,7 +153,7 @@ impl TcpStream {
     /// Recorder of the data held above the transport. `None` if it is not recorded: in the real world, and unless
     /// the simulated one [records series](sim::Plan::record_series).
     pub fn held(&self) -> Option<sim::HeldNotes> {
-        match &self.0 {
+        match &self.backend {
             StreamBackend::Sim(stream) => stream.held(),
             StreamBackend::Real(_) => None,
         }
@@ -166,7 +184,7 @@ impl TcpStream {
         cx: &mut Context<'_>,
         data: &mut Bytes,
     ) -> Poll<io::Result<usize>> {
-        match &mut self.0 {
+        match &mut self.backend {
             StreamBackend::Sim(stream) => stream.poll_write_bytes(cx, data),
             StreamBackend::Real(stream) => stream.poll_write(cx, data).map_ok(|written| {
                 data.advance(written);
@@ -180,7 +198,7 @@ impl TcpStream {
     /// # Errors
     /// As the kernel's `read`.
     pub async fn read_bytes(&mut self, max: usize) -> io::Result<Bytes> {
-        match &mut self.0 {
+        match &mut self.backend {
             StreamBackend::Sim(stream) => poll_fn(|cx| stream.poll_read_bytes(cx, max)).await,
             StreamBackend::Real(stream) => {
                 let mut buffer = vec![0; max];
@@ -200,7 +218,7 @@ impl AsyncRead for TcpStream {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        match &mut self.0 {
+        match &mut self.backend {
             StreamBackend::Sim(stream) => stream.poll_read(cx, buf),
             StreamBackend::Real(stream) => stream.poll_read(cx, buf),
         }
@@ -213,7 +231,7 @@ impl AsyncWrite for TcpStream {
         cx: &mut Context<'_>,
         data: &[u8],
     ) -> Poll<io::Result<usize>> {
-        match &mut self.0 {
+        match &mut self.backend {
             StreamBackend::Sim(stream) => stream.poll_write_vectored(cx, &[IoSlice::new(data)]),
             StreamBackend::Real(stream) => stream.poll_write(cx, data),
         }
@@ -224,7 +242,7 @@ impl AsyncWrite for TcpStream {
         cx: &mut Context<'_>,
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        match &mut self.0 {
+        match &mut self.backend {
             StreamBackend::Sim(stream) => stream.poll_write_vectored(cx, parts),
             StreamBackend::Real(stream) => stream.poll_write_vectored(cx, parts),
         }
@@ -239,7 +257,7 @@ impl AsyncWrite for TcpStream {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.0 {
+        match &mut self.backend {
             StreamBackend::Sim(stream) => {
                 stream.shutdown();
                 Poll::Ready(Ok(()))
@@ -294,11 +312,11 @@ impl TcpListener {
         match &self.0 {
             ListenerBackend::Sim(listener) => {
                 let (stream, peer) = listener.accept().await;
-                Ok((TcpStream(StreamBackend::Sim(stream)), peer))
+                Ok((StreamBackend::Sim(stream).into(), peer))
             }
             ListenerBackend::Real(listener) => {
                 let (stream, peer) = listener.accept().await?;
-                Ok((TcpStream(StreamBackend::Real(stream)), peer))
+                Ok((StreamBackend::Real(stream).into(), peer))
             }
         }
     }
@@ -311,10 +329,10 @@ impl TcpListener {
         match &self.0 {
             ListenerBackend::Sim(listener) => Ok(listener
                 .accept_waiting()
-                .map(|(stream, peer)| (TcpStream(StreamBackend::Sim(stream)), peer))),
+                .map(|(stream, peer)| (StreamBackend::Sim(stream).into(), peer))),
             ListenerBackend::Real(listener) => Ok(listener
                 .accept_waiting()?
-                .map(|(stream, peer)| (TcpStream(StreamBackend::Real(stream)), peer))),
+                .map(|(stream, peer)| (StreamBackend::Real(stream).into(), peer))),
         }
     }
 

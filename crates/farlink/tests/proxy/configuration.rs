@@ -46,6 +46,38 @@ fn each_mistake_is_refused_with_its_place_and_a_remedy() {
         &["proxy.toml:2:8", "unknown variant `all`", "x-forwarded"],
     );
     refused("[[reverse]]\norigins = [\"a.test:80\"]\n", &["proxy.toml:2:11", "http://HOST:PORT"]);
+    refused(
+        "[[reverse]]\norigins = [\"http://a.test\"]\npaths = [\"api\"]\n",
+        &["proxy.toml:3:10", "`api` does not begin with a slash", "/api"],
+    );
+    refused(
+        "[[listen]]\naddress = \"127.0.0.1:0\"\ntls = []\n",
+        &["proxy.toml:3:7", "chain.pem", "or an array"],
+    );
+    refused(
+        "[[listen]]\naddress = \"127.0.0.1:0\"\ntls = [{ certificate = \"empty\", key = \"empty\" }]\n",
+        &["proxy.toml:3:24", "no private key found"],
+    );
+    for (rule, parts) in [
+        ("hours = \"8-17\"", &["proxy.toml:3:9", "`8-17` is no span of hours", "08:00-17:30"][..]),
+        ("days = [\"monday\"]", &["proxy.toml:3:9", "`monday` is not a day"]),
+        (
+            "hours = \"08:00-17:00\"\ntimezone = \"Berlin\"",
+            &["proxy.toml:4:12", "is not a time zone"],
+        ),
+        ("timezone = \"UTC\"", &["proxy.toml:3:12", "is of no use"]),
+        ("methods = [\"GE T\"]", &["proxy.toml:3:12", "`GE T` is not a method"]),
+    ] {
+        refused(&format!("[[rule]]\naction = \"deny\"\n{rule}\n"), parts);
+    }
+    refused(
+        "[[header]]\nresponse = { set = { \"Content-Length\" = \"1\" } }\n",
+        &["proxy.toml:2:20", "`Content-Length` is the proxy's own"],
+    );
+    refused(
+        "[[header]]\nrequest = { remove = [\"Host\"] }\n",
+        &["proxy.toml:2:22", "`host` is the proxy's own"],
+    );
     refused("[[reverse]]\norigins = []\n", &["proxy.toml:2:11", "no origin is named"]);
     refused(
         "[compression]\ncodings = [\"br\", \"deflate\"]\n",

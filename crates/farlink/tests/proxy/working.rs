@@ -116,6 +116,76 @@ fn metrics_and_the_log_tell_of_requests() {
 }
 
 #[test]
+fn logs_have_the_formats_of_apache_and_squid() {
+    let has = |format: &str, parts: &[&str]| {
+        let (proxy, origin) = forward(&format!("[log]\nfile = \"log\"\nformat = \"{format}\"\n"));
+        let fields =
+            "Host: x\r\nReferer: http://r.test/\r\nUser-Agent: Test/1 (a b)\r\nConnection: close";
+        proxy.raw(&format!("GET {} HTTP/1.1\r\n{fields}\r\n\r\n", origin.url("/text")));
+        until("there is a line", || proxy.desk.read("log").ends_with('\n'));
+        let line = proxy.desk.read("log");
+        parts.iter().for_each(|part| assert!(line.contains(part), "{part}: {line}"));
+    };
+    has("combined", &["127.0.0.1 - - [", "HTTP/1.1\" 200 ", "\"http://r.test/\" \"Test/1 (a b)\""]);
+    has("squid", &[" 127.0.0.1 TCP_MISS/200 ", " GET http://", " - HIER_DIRECT/127.0.0.1 text/"]);
+}
+
+#[test]
+fn a_load_balancer_tells_its_client() {
+    let listen = "[[listen]]\naddress = \"127.0.0.1:0\"\nproxy_protocol = [\"127.0.0.0/8\"]\n";
+    let proxy = Running::start_on(&format!("{TEST_RULES}[log]\nfile = \"log\"\n"), listen, |_| {});
+    let origin = Origin::start();
+    let request =
+        format!("GET {} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", origin.url("/"));
+    let told = format!("PROXY TCP4 192.0.2.7 203.0.113.1 56324 443\r\n{request}");
+    assert!(proxy.raw(&told).starts_with("HTTP/1.1 200"));
+    assert_eq!(proxy.raw(&request), "", "without the header nothing is answered");
+    until("there is a line", || proxy.desk.read("log").ends_with('\n'));
+    let log = proxy.desk.read("log");
+    assert!(log.contains("\"client\":\"192.0.2.7:56324\""), "{log}");
+    assert_eq!(log.lines().count(), 1, "{log}");
+}
+
+#[test]
+fn paths_choose_the_origin() {
+    let (api, rest) = (Origin::start(), Origin::start());
+    let reverse = format!(
+        "[[reverse]]\npaths = [\"/echo\"]\norigins = [\"http://{}\"]\n[[reverse]]\norigins = [\"http://{}\"]\n",
+        api.address, rest.address
+    );
+    let proxy = Running::start(&reverse);
+    let ask = |path: &str| ask(proxy.address, path);
+    assert!(ask("/echo?x").starts_with("HTTP/1.1 200") && ask("/").starts_with("HTTP/1.1 200"));
+    assert_eq!((api.requests(), rest.requests()), (1, 1));
+}
+
+#[test]
+fn rules_deny_requests_and_change_fields() {
+    let origin = Origin::start();
+    let site = format!(
+        "[[reverse]]\norigins = [\"http://{}\"]\n[cache]\nmemory = \"8MiB\"\n",
+        origin.address
+    );
+    let denied = "[[rule]]\naction = \"deny\"\npaths = [\"/text\"]\nclients = [\"127.0.0.0/8\"]\n";
+    let fields = "[[header]]\npaths = [\"/echo\"]\nrequest = { set = { \"X-Asked\" = \"1\" }, remove = [\"X-Private\"] }\n\
+                  response = { set = { \"Cache-Control\" = \"max-age=60\", \"X-Told\" = \"2\" } }\n";
+    let proxy = Running::start(&format!("{site}{denied}{fields}"));
+    let text = ask(proxy.address, "/text");
+    assert!(text.starts_with("HTTP/1.1 403") && text.contains("a rule of this proxy"), "{text}");
+    let echo = || {
+        let head = "GET /echo HTTP/1.1\r\nHost: a.test\r\nX-Private: x\r\nConnection: close";
+        proxy.raw(&format!("{head}\r\n\r\n"))
+    };
+    let (first, again) = (echo(), echo());
+    assert!(first.contains("x-asked: 1") && !first.to_lowercase().contains("x-private"), "{first}");
+    for answer in [&first, &again] {
+        assert!(answer.contains("x-told: 2\r\n"), "{answer}");
+    }
+    assert!(again.contains("; hit"), "{again}");
+    assert_eq!(origin.requests(), 1);
+}
+
+#[test]
 fn browsers_find_their_configuration() {
     let proxy = Running::start("[pac]\nproxies = [\"PROXY p.test:8001-8020\"]\n");
     let answer = ask(proxy.address, "/proxy.pac");

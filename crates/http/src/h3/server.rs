@@ -51,17 +51,16 @@ impl Acceptor {
         Acceptor::of(tls::quic_config(tls), settings)
     }
 
-    /// A server that presents the operator's certificates (PEM), its own first. It accepts no early data: that can be
-    /// replayed, and an upstream server could not tell (RFC 8470).
+    /// A server that presents the operator's certificates. It accepts no early data: that can be replayed, and an upstream server could not
+    /// tell (RFC 8470).
     ///
     /// # Errors
-    /// If the texts hold no certificate or no key, or they do not match.
+    /// If TLS rejects its settings.
     pub fn of_operator(
-        chain: &[u8],
-        key: &[u8],
+        credentials: &[tls::Credentials],
         settings: settings::Server,
     ) -> Result<Acceptor, CredentialError> {
-        Ok(Acceptor::of(tls::operators_quic_config(chain, key)?, settings))
+        Ok(Acceptor::of(tls::operators_quic_config(credentials)?, settings))
     }
 
     /// A server with this configuration of TLS, which speaks HTTP/3 alone.

@@ -1,9 +1,13 @@
 //! The configuration file as written. `docs/proxy.md` describes each key.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::num::{NonZeroU16, NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
-use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
 use super::settings::{HostField, LogFormat};
@@ -30,6 +34,8 @@ pub struct File {
     pub(crate) upstream: UpstreamTable,
     pub(crate) cache: Option<CacheTable>,
     pub(crate) compression: Option<CompressionTable>,
+    pub(crate) rule: Vec<RuleTable>,
+    pub(crate) header: Vec<HeaderTable>,
     pub(crate) pac: Option<PacTable>,
     pub(crate) log: Option<LogTable>,
     pub(crate) admin: Option<AdminTable>,
@@ -40,10 +46,12 @@ pub struct File {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListenTable {
     pub(crate) address: Spanned<Address>,
-    pub(crate) tls: Option<Spanned<CertificateTable>>,
+    pub(crate) tls: Option<CertificateTables>,
     pub(crate) protocols: Option<Spanned<Vec<ListenProtocol>>>,
     pub(crate) http3: Option<Spanned<bool>>,
     pub(crate) socks: Option<Spanned<bool>>,
+    #[serde(default)]
+    pub(crate) proxy_protocol: Vec<ConfigNetwork>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -60,6 +68,47 @@ pub(crate) struct Http3Table {
 pub(crate) struct CertificateTable {
     pub(crate) certificate: Spanned<PathBuf>,
     pub(crate) key: Spanned<PathBuf>,
+}
+
+/// One table, or an array of them.
+#[derive(Clone, Debug)]
+pub(crate) struct CertificateTables(pub(crate) Vec<CertificateTable>);
+
+impl<'de> Deserialize<'de> for CertificateTables {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OneOrMany;
+
+        impl<'de> Visitor<'de> for OneOrMany {
+            type Value = CertificateTables;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "{ certificate = \"chain.pem\", key = \"key.pem\" }, or an array of these",
+                )
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<CertificateTables, A::Error> {
+                let one = CertificateTable::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(CertificateTables(vec![one]))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(
+                self,
+                mut tables: A,
+            ) -> Result<CertificateTables, A::Error> {
+                let mut all = Vec::new();
+                while let Some(one) = tables.next_element()? {
+                    all.push(one);
+                }
+                match all.is_empty() {
+                    true => Err(A::Error::invalid_length(0, &self)),
+                    false => Ok(CertificateTables(all)),
+                }
+            }
+        }
+
+        deserializer.deserialize_any(OneOrMany)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -105,6 +154,8 @@ pub(crate) struct InterceptTable {
 pub(crate) struct ReverseTable {
     #[serde(default)]
     pub(crate) hosts: Vec<HostPattern>,
+    #[serde(default)]
+    pub(crate) paths: Vec<Spanned<String>>,
     pub(crate) origins: Spanned<Vec<OriginUrl>>,
     #[serde(default)]
     pub(crate) host: HostField,
@@ -178,6 +229,47 @@ pub(crate) struct CompressionTable {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+pub(crate) struct RuleTable {
+    pub(crate) action: RuleAction,
+    #[serde(default)]
+    pub(crate) hosts: Vec<HostPattern>,
+    #[serde(default)]
+    pub(crate) paths: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub(crate) methods: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub(crate) clients: Vec<ConfigNetwork>,
+    #[serde(default)]
+    pub(crate) days: Vec<Spanned<String>>,
+    pub(crate) hours: Option<Spanned<String>>,
+    pub(crate) timezone: Option<Spanned<String>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum RuleAction {
+    Allow,
+    Deny,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct HeaderTable {
+    pub(crate) hosts: Vec<HostPattern>,
+    pub(crate) paths: Vec<Spanned<String>>,
+    pub(crate) request: ChangesTable,
+    pub(crate) response: ChangesTable,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ChangesTable {
+    pub(crate) set: Option<Spanned<BTreeMap<String, String>>>,
+    pub(crate) remove: Option<Spanned<Vec<FieldName>>>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct DiskTable {
     pub(crate) path: PathBuf,
     pub(crate) size: Spanned<Size>,
@@ -246,7 +338,8 @@ impl File {
     pub fn listen(&mut self, address: Address) {
         let address = Spanned::new(0..0, address);
         let (tls, protocols, http3, socks) = (None, None, None, None);
-        self.listen.push(ListenTable { address, tls, protocols, http3, socks });
+        let proxy_protocol = Vec::new();
+        self.listen.push(ListenTable { address, tls, protocols, http3, socks, proxy_protocol });
     }
 
     /// Serves clients of this network.
@@ -270,6 +363,7 @@ impl File {
         let (connect_timeout, max_fails, fail_timeout, check) = (None, None, None, None);
         self.reverse.push(ReverseTable {
             hosts,
+            paths: Vec::new(),
             origins,
             host: HostField::Client,
             tell,

@@ -6,7 +6,7 @@ use http_stack::{alt_svc, h3};
 
 use super::ConfigError;
 use super::file::{self, File};
-use super::resolve::ConfigResolver;
+use super::resolve::{ConfigResolver, networks};
 use super::settings::{Http3, ListenerSettings};
 use super::values::{Address, AltSvcAge, ConfigDuration};
 
@@ -26,14 +26,17 @@ impl ConfigResolver<'_> {
                 tls: None,
                 http3: None,
                 socks: false,
+                balancers: Vec::new(),
             }]);
         }
         let settings = file.http3.as_ref().map(|typed| typed.get_ref().clone()).unwrap_or_default();
         let mut listeners: Vec<ListenerSettings> = Vec::new();
         for listen in &file.listen {
-            let tls = self.tls(listen)?;
-            let http3 = self.http3(listen, &settings)?;
+            let credentials = self.credentials(listen)?;
+            let tls = self.tls(listen, credentials.as_deref())?;
+            let http3 = self.http3(listen, credentials.as_deref(), &settings)?;
             let socks = self.socks(listen, is_forward)?;
+            let balancers = networks(&listen.proxy_protocol);
             let Address { ip, ports } = listen.address.get_ref();
             for port in ports.clone() {
                 let address = SocketAddr::new(*ip, port);
@@ -42,8 +45,8 @@ impl ConfigResolver<'_> {
                     return Err(ConfigError::new(place, format!("{address} is configured twice"))
                         .remedy("remove one of them"));
                 }
-                let (tls, http3) = (tls.clone(), http3.clone());
-                listeners.push(ListenerSettings { address, tls, http3, socks });
+                let (tls, http3, balancers) = (tls.clone(), http3.clone(), balancers.clone());
+                listeners.push(ListenerSettings { address, tls, http3, socks, balancers });
             }
         }
         Ok(listeners)
@@ -72,8 +75,29 @@ impl ConfigResolver<'_> {
         Ok(true)
     }
 
-    fn tls(&self, listen: &file::ListenTable) -> Result<Option<tls::Server>, ConfigError> {
-        let Some(certificate) = &listen.tls else {
+    /// The certificates of a port that speaks TLS.
+    fn credentials(
+        &self,
+        listen: &file::ListenTable,
+    ) -> Result<Option<Vec<tls::Credentials>>, ConfigError> {
+        let read = |file::CertificateTable { certificate, key }: &file::CertificateTable| {
+            let (chain, private) = (self.read(certificate)?, self.read(key)?);
+            tls::Credentials::of_pem(&chain, &private).map_err(|error| {
+                ConfigError::new(self.source.place(certificate.span()), error).remedy(
+                    "give a PEM file with the certificate first and its issuers after it, and its key",
+                )
+            })
+        };
+        let tables = listen.tls.as_ref().map(|file::CertificateTables(tables)| tables);
+        tables.map(|tables| tables.iter().map(read).collect()).transpose()
+    }
+
+    fn tls(
+        &self,
+        listen: &file::ListenTable,
+        credentials: Option<&[tls::Credentials]>,
+    ) -> Result<Option<tls::Server>, ConfigError> {
+        let Some(credentials) = credentials else {
             return match &listen.protocols {
                 None => Ok(None),
                 Some(protocols) => Err(ConfigError::new(
@@ -83,37 +107,32 @@ impl ConfigResolver<'_> {
                 .remedy("remove `protocols`, or add `tls`")),
             };
         };
-        let file::CertificateTable { certificate, key } = certificate.get_ref();
-        let (chain, private) = (self.read(certificate)?, self.read(key)?);
         let protocols = alpn(listen.protocols.as_ref().map(|typed| &typed.get_ref()[..]));
-        tls::Server::of_operator(&chain, &private, &protocols).map(Some).map_err(|error| {
-            ConfigError::new(self.source.place(certificate.span()), error).remedy(
-                "give a PEM file with the certificate first and its issuers after it, and its key",
-            )
-        })
+        let server = tls::Server::of_operator(credentials, &protocols);
+        let place = self.source.place(listen.address.span());
+        server.map(Some).map_err(|error| ConfigError::new(place, error))
     }
 
     /// HTTP/3 settings of a port, if it speaks it.
     fn http3(
         &self,
         listen: &file::ListenTable,
+        credentials: Option<&[tls::Credentials]>,
         typed: &file::Http3Table,
     ) -> Result<Option<Http3>, ConfigError> {
         let Some(asked) = listen.http3.as_ref().filter(|asked| *asked.get_ref()) else {
             return Ok(None);
         };
-        let Some(certificate) = &listen.tls else {
+        let Some(credentials) = credentials else {
             let place = self.source.place(asked.span());
             let problem = "HTTP/3 is always encrypted, and this port is in clear text";
             return Err(ConfigError::new(place, problem).remedy(
                 "add tls = { certificate = \"chain.pem\", key = \"key.pem\" }, or remove `http3`",
             ));
         };
-        let file::CertificateTable { certificate, key } = certificate.get_ref();
-        let (chain, private) = (self.read(certificate)?, self.read(key)?);
-        let acceptor = h3::Acceptor::of_operator(&chain, &private, server(typed));
-        let acceptor = acceptor
-            .map_err(|error| ConfigError::new(self.source.place(certificate.span()), error))?;
+        let place = self.source.place(asked.span());
+        let acceptor = h3::Acceptor::of_operator(credentials, server(typed))
+            .map_err(|error| ConfigError::new(place, error))?;
         let advertised = typed.alt_svc.as_ref().map(|age| *age.get_ref());
         let AltSvcAge(advertised) = advertised.unwrap_or(AltSvcAge(Some(alt_svc::USUAL_MAX_AGE)));
         Ok(Some(Http3 { acceptor, advertised }))

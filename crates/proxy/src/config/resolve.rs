@@ -111,6 +111,8 @@ impl ConfigResolver<'_> {
             log: file.log.as_ref().map(|log| self.log(log)),
             purgers: file.cache.as_ref().map_or(Vec::new(), |cache| networks(&cache.purge)),
             admin: file.admin.as_ref().map(|admin| self.admin(admin)).transpose()?,
+            access_rules: self.access_rules(&file)?,
+            header_rules: self.header_rules(&file)?,
             drain: file.drain.map_or(DRAIN, |ConfigDuration(span)| span),
             server_timing: file.server_timing,
             observer: None,
@@ -215,6 +217,7 @@ impl ConfigResolver<'_> {
             partition: Reverse::partition_of(&hosts, &origins, site.host),
             health: Arc::new(Health::new(self.health(site)?, origins.len())),
             hosts,
+            paths: self.paths(&site.paths)?,
             origins,
             host_field: site.host,
             disclosure: site.tell.unwrap_or(Disclosure::XForwarded),
@@ -468,11 +471,11 @@ fn destinations(typed: &file::ForwardTable) -> Destinations {
     }
 }
 
-fn field_names(typed: &[FieldName]) -> Vec<HeaderName> {
+pub(super) fn field_names(typed: &[FieldName]) -> Vec<HeaderName> {
     typed.iter().map(|name| name.0.clone()).collect()
 }
 
-fn networks(typed: &[ConfigNetwork]) -> Vec<IpNet> {
+pub(super) fn networks(typed: &[ConfigNetwork]) -> Vec<IpNet> {
     typed.iter().map(|network| network.0).collect()
 }
 

@@ -20,6 +20,7 @@ use crate::fields::{Disclosure, ViaPseudonym};
 use crate::observation::ExchangeObserver;
 use crate::overrides::Overrides;
 use crate::pac::Pac;
+use crate::rules::{AccessRule, HeaderRule};
 use crate::upstream::{self, Health, OriginAddress};
 
 /// A proxy's settings. Shared by all cores.
@@ -57,6 +58,10 @@ pub struct ProxyConfig {
     pub log: Option<LogSettings>,
     /// The operator's port, for metrics and health.
     pub admin: Option<AdminSettings>,
+    /// Rules of access: the first that is about a request decides.
+    pub access_rules: Vec<AccessRule>,
+    /// Rules that change header fields.
+    pub header_rules: Vec<HeaderRule>,
     /// Time allowed for requests under way at shutdown.
     pub drain: Duration,
     /// True if responses report the proxy's own time (`Server-Timing`).
@@ -85,6 +90,8 @@ impl Default for ProxyConfig {
             pac: None,
             log: None,
             admin: None,
+            access_rules: Vec::new(),
+            header_rules: Vec::new(),
             drain: Duration::from_secs(25),
             server_timing: false,
             observer: None,
@@ -103,6 +110,8 @@ pub struct ListenerSettings {
     pub http3: Option<Http3>,
     /// True if it speaks SOCKS, too.
     pub socks: bool,
+    /// Networks whose connections begin with the PROXY protocol.
+    pub balancers: Vec<IpNet>,
 }
 
 /// HTTP/3 at a port.
@@ -162,6 +171,8 @@ impl Intercept {
 pub struct Reverse {
     /// The hosts that clients request; empty for any.
     pub hosts: Vec<String>,
+    /// Beginnings of the paths that clients request; empty for any.
+    pub paths: Vec<String>,
     /// Their origins, which take turns.
     pub origins: Arc<[OriginAddress]>,
     /// Health of these servers.
@@ -257,4 +268,8 @@ pub enum LogFormat {
     Json,
     /// The Common Log Format.
     Common,
+    /// Apache's Combined Log Format: the common one with the fields `Referer` and `User-Agent`.
+    Combined,
+    /// Squid's native format.
+    Squid,
 }

@@ -67,6 +67,7 @@ impl Dispatcher {
             return Answer::Ready(self.brief_hit(found, head.protocol));
         }
         let mut note = RequestNote::new(entry(&head), &self.proxy.journal);
+        note.see_request(head.fields);
         match admitted {
             Err(refused) => Answer::Ready(refuse(&mut note, &refused)),
             Ok(Admitted::Own(reply)) => Answer::Ready(note_own(&mut note, reply)),
@@ -210,7 +211,7 @@ fn note_own(note: &mut RequestNote, reply: Reply) -> Reply {
 /// Notes an answer that is complete.
 pub(super) fn note_reply(note: &mut RequestNote, reply: Reply) -> Reply {
     let now = Some(world::now());
-    note.entry.status = reply.head.parts.status().as_u16();
+    note.see_response(reply.head.parts.status(), reply.head.parts.headers());
     // A SOCKS client gets a code only.
     note.entry.sent_bytes = note.entry.socks.map_or(reply.body.len() as u64, |_| 0);
     (note.entry.times.client_first, note.entry.times.client_last) = (now, now);

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::HeaderValue;
 use http::header::PROXY_AUTHORIZATION;
+use http::{HeaderValue, StatusCode};
 use http_stack::server::{Acceptor, RequestBody};
 use http_stack::socks::Version;
 use http_stack::socks::server::{Authenticator, Verdict};
@@ -23,6 +23,7 @@ use super::route::{RequestRoute, route};
 use crate::caching::CacheStore;
 use crate::config::ProxyConfig;
 use crate::journal::{Journal, LogEntry, RequestNote};
+use crate::rules::{RuleSubject, permit};
 use crate::target::{Authority, RequestTarget, Scheme};
 use crate::upstream::Upstream;
 
@@ -71,6 +72,24 @@ impl Proxy {
         let user = world::blocking(move || users?.verify(&claim)).await;
         drop(verifier);
         user
+    }
+
+    /// Judges a request by the operator's rules.
+    fn permit(
+        &self,
+        route: &RequestRoute<'_, '_>,
+        head: &RequestHead<'_>,
+    ) -> Result<(), RefusedRequest> {
+        let Some((host, path)) = route.place() else { return Ok(()) };
+        let client = head.peer.map(|peer| peer.ip());
+        let subject = RuleSubject { host, path, method: head.method, client };
+        match permit(&self.settings.access_rules, &subject, || self.date()) {
+            true => Ok(()),
+            false => {
+                let message = "a rule of this proxy denies this request";
+                Err(RefusedRequest::denied(StatusCode::FORBIDDEN, message))
+            }
+        }
     }
 
     pub(super) fn next_turn(&self) -> usize {
@@ -131,7 +150,7 @@ impl ProxyHandler {
             let place = self.place(head.authority);
             return Ok(Admitted::Own(replies::pac_file(&file.pac, *scheme, &place)));
         }
-        let judged = route.judge();
+        let judged = route.judge().and_then(|()| proxy.permit(&route, head));
         // The sites behind this proxy are public; the forward proxy is for its users.
         let is_reverse = matches!(route, RequestRoute::Reverse { .. });
         let users = settings.access.users.as_ref().filter(|_| !is_reverse);

@@ -73,10 +73,14 @@ impl Proxy {
             body: &mut body,
             begun: &|| fetch.flight.iter().for_each(SingleFlight::connected),
         };
-        match &fetch.servers {
+        let mut fetched = match &fetch.servers {
             Some(servers) => self.fetch_from(servers, order, inform).await,
             None => self.upstream.fetch(order, inform).await,
+        }?;
+        for rule in &fetch.header_rules {
+            self.settings.header_rules[*rule].response.apply(fetched.head.headers_mut());
         }
+        Ok(fetched)
     }
 
     /// Tries the servers one after the other, until one can be reached. A request of which something was sent is repeated only if it is

@@ -59,6 +59,8 @@ pub(super) struct Fetch {
     pub(super) is_upgrade: bool,
     /// Interim responses before the answer.
     pub(super) interims: Interims,
+    /// Indices of the header rules that change it and its response.
+    pub(super) header_rules: Vec<usize>,
     /// The flight that other requests wait for.
     pub(super) flight: Option<SingleFlight>,
     pub(super) request: Request<()>,
@@ -92,6 +94,7 @@ impl ForwardJob {
         if head.method == PURGE {
             return purge(settings, &route, head).map(ForwardJob::Purge);
         }
+        let header_rules = header_rules(settings, &route);
         let (mut servers, no_overrides) = (None, Overrides::of(Vec::new()));
         let (destination, is_operators, asked, path, disclosure, trusted, overrides) = match route {
             RequestRoute::Pac | RequestRoute::Itself => return Ok(ForwardJob::Options),
@@ -150,6 +153,9 @@ impl ForwardJob {
             fields.insert(CONNECTION, HeaderValue::from_static("upgrade"));
             fields.insert(UPGRADE, protocol);
         }
+        for rule in &header_rules {
+            settings.header_rules[*rule].request.apply(&mut fields);
+        }
         let uri = uri(&destination, asked, path)?;
         let mut request = Request::new(());
         (*request.method_mut(), *request.uri_mut(), *request.headers_mut()) = (method, uri, fields);
@@ -164,12 +170,20 @@ impl ForwardJob {
             own_disclosure,
             alternative,
             is_upgrade,
+            header_rules,
             flight: None,
             interims,
             request,
         };
         Ok(ForwardJob::Fetch(Box::new(fetch)))
     }
+}
+
+/// Indices of the header rules for requests along this route.
+fn header_rules(settings: &ProxyConfig, route: &RequestRoute<'_, '_>) -> Vec<usize> {
+    let Some((host, path)) = route.place() else { return Vec::new() };
+    let rules = settings.header_rules.iter().enumerate();
+    rules.filter(|(_, rule)| rule.scope.covers(host, path)).map(|(index, _)| index).collect()
 }
 
 /// The keys that a purge request names, if its client may purge.

@@ -238,7 +238,7 @@ pub(super) fn note_fetched(note: &mut RequestNote, fetched: &Fetched) {
     let times = &mut note.entry.times;
     let connected = Some(fetched.connected);
     *times = RequestTimes { connected, origin_first: now, client_first: now, ..*times };
-    note.entry.status = fetched.head.status().as_u16();
+    note.see_response(fetched.head.status(), fetched.head.headers());
     note.entry.origin = fetched.opened.as_ref().map(|opened| opened.address);
 }
 

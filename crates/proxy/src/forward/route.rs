@@ -6,6 +6,7 @@ use http::StatusCode;
 use super::replies::RefusedRequest;
 use crate::access::matches;
 use crate::config::{Forward, ProxyConfig, Reverse};
+use crate::rules::begins;
 use crate::target::{Authority, RequestTarget, Scheme};
 
 /// Route of a request.
@@ -64,6 +65,20 @@ impl RequestRoute<'_, '_> {
         Ok(judged?)
     }
 
+    /// The host and the path that it leads to, if it leads to an origin; a tunnel has no path.
+    pub fn place(&self) -> Option<(&str, Option<&str>)> {
+        match self {
+            RequestRoute::Forward { authority, path, .. } => {
+                Some((authority.bare_host(), Some(path)))
+            }
+            RequestRoute::Reverse { authority, path, .. } => {
+                Some((authority.map_or("", |authority| authority.bare_host()), Some(path)))
+            }
+            RequestRoute::Tunnel { authority, .. } => Some((authority.bare_host(), None)),
+            RequestRoute::Pac | RequestRoute::Itself => None,
+        }
+    }
+
     /// The cache key of a response along this route, if it leads to an origin. `client_scheme` is the scheme of the client's request:
     /// the origins behind this proxy may answer differently by it.
     pub fn key(&self, client_scheme: Scheme) -> Option<CacheKey<'_>> {
@@ -107,7 +122,7 @@ pub fn route<'s, 't>(
             // RFC 9112 section 3.2.2: a server accepts a target in absolute form as well. Without a forward proxy it can be meant for no
             // one else.
             let counts_any = asked == scheme && settings.forward.is_none();
-            if let Some(site) = site(settings, authority.host, counts_any) {
+            if let Some(site) = site(settings, authority.host, path, counts_any) {
                 return Ok(RequestRoute::Reverse { site, authority: Some(authority), path });
             }
             let forward = settings.forward.as_ref().ok_or_else(no_forward_proxy)?;
@@ -124,8 +139,12 @@ fn local<'s, 't>(
     if is_pac(settings, path) {
         return Ok(RequestRoute::Pac);
     }
-    match site(settings, authority.map_or("", |authority| authority.host), true) {
+    let host = authority.map_or("", |authority| authority.host);
+    match site(settings, host, path, true) {
         Some(site) => Ok(RequestRoute::Reverse { site, authority, path }),
+        None if settings.reverse.iter().any(|site| has_host(site, host, true)) => Err(
+            RefusedRequest::denied(StatusCode::NOT_FOUND, "this proxy serves no such path there"),
+        ),
         None if settings.reverse.is_empty() => Err(RefusedRequest::denied(
             StatusCode::NOT_FOUND,
             "this is a proxy: it expects absolute URLs",
@@ -139,12 +158,20 @@ fn local<'s, 't>(
     }
 }
 
-/// The site behind this proxy with the name `host`; `any` if sites without names count.
-fn site<'s>(settings: &'s ProxyConfig, host: &str, any: bool) -> Option<&'s Reverse> {
-    settings.reverse.iter().find(|site| match site.hosts.is_empty() {
+/// The first site behind this proxy with the name `host` and this path; `any` if sites without names count.
+fn site<'s>(settings: &'s ProxyConfig, host: &str, path: &str, any: bool) -> Option<&'s Reverse> {
+    settings.reverse.iter().find(|site| has_host(site, host, any) && has_path(site, path))
+}
+
+fn has_host(site: &Reverse, host: &str, any: bool) -> bool {
+    match site.hosts.is_empty() {
         true => any,
         false => site.hosts.iter().any(|pattern| matches(pattern, host)),
-    })
+    }
+}
+
+fn has_path(site: &Reverse, path: &str) -> bool {
+    site.paths.is_empty() || site.paths.iter().any(|begin| begins(path, begin))
 }
 
 fn is_pac(settings: &ProxyConfig, path: &str) -> bool {
@@ -235,6 +262,30 @@ mod tests {
         assert_eq!(of(&any, "GET", "/x", None), "reverse http://o:1");
         assert_eq!(of(&any, "GET", "https://c.test/x", None), "reverse http://o:1");
         assert_eq!(of(&any, "GET", "http://c.test/x", None), "421", "it came over TLS");
+    }
+
+    #[test]
+    fn the_first_site_with_host_and_path_serves() {
+        let mut file = File::default();
+        for (paths, url) in [(&["/api", "/static/"][..], "http://o:1"), (&[], "http://o:2")] {
+            file.reverse(Some("a.test"), url).expect("an origin");
+            let paths = paths.iter().map(|path| toml::Spanned::new(0..0, (*path).to_owned()));
+            file.reverse.last_mut().expect("a site").paths = paths.collect();
+        }
+        let proxy = resolve(file.clone(), "farlink-test").expect("settings");
+        let to =
+            |proxy: &ProxyConfig, path| of(proxy, "GET", &format!("https://a.test{path}"), None);
+        for path in ["/api", "/api/", "/api/x", "/api?x", "/static/x"] {
+            assert_eq!(to(&proxy, path), "reverse http://o:1", "{path}");
+        }
+        for path in ["/apis", "/", "/static", "/x/api"] {
+            assert_eq!(to(&proxy, path), "reverse http://o:2", "{path}");
+        }
+        file.reverse.pop();
+        let alone = resolve(file, "farlink-test").expect("settings");
+        let missing = RequestTarget::of("GET", "/x", "a.test", None).expect("a target");
+        let refused = route(&alone, missing, Scheme::Http, false).err().expect("a refusal");
+        assert_eq!(refused.status, StatusCode::NOT_FOUND);
     }
 
     #[test]

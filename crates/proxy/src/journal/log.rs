@@ -1,6 +1,7 @@
 //! Log lines of requests, and the channel to their writer: no request waits for a disk.
 //!
-//! The Common Log Format is Apache's (`%h %l %u %t "%r" %>s %b`); JSON has all fields, with times in milliseconds since the
+//! The Common Log Format is Apache's (`%h %l %u %t "%r" %>s %b`), and so is the combined one, which adds `"%{Referer}i" "%{User-Agent}i"`;
+//! Squid's is its native one (`%ts.%03tu %6tr %>a %Ss/%03>Hs %<st %rm %ru %[un %Sh/%<a %mt`). JSON has all fields, with times in milliseconds since the
 //! arrival of the request's head. Text from clients is escaped, so that one request is one line.
 
 use std::fmt::Write;
@@ -14,7 +15,7 @@ use tls::Protocol;
 use units::Time;
 
 use super::metrics::Metrics;
-use super::{Journal, LogEntry};
+use super::{Journal, LogEntry, RequestOutcome};
 use crate::config::LogFormat;
 
 #[derive(Serialize)]
@@ -102,6 +103,64 @@ pub fn common(entry: &LogEntry, start: Duration) -> String {
     line
 }
 
+/// One line of the Combined Log Format, without a line end.
+pub fn combined(entry: &LogEntry, start: Duration) -> String {
+    let mut line = common(entry, start);
+    for field in [&entry.fields.referer, &entry.fields.user_agent] {
+        line.push_str(" \"");
+        // In quotes spaces stay as they are.
+        for (index, word) in field.as_deref().unwrap_or("-").split(' ').enumerate() {
+            line.push_str(if index == 0 { "" } else { " " });
+            escape(&mut line, word);
+        }
+        line.push('"');
+    }
+    line
+}
+
+/// One line of Squid's native format, without a line end. Its bytes are those of the body.
+pub fn squid(entry: &LogEntry, start: Duration) -> String {
+    let times = &entry.times;
+    let end = times.client_last.or(times.origin_last).unwrap_or(times.request);
+    let ended = start + end.since(Time::ZERO);
+    let (seconds, millis) = (ended.as_secs(), ended.subsec_millis());
+    let elapsed = end.since(times.request).as_millis();
+    let client =
+        entry.client.map_or("-".to_owned(), |client| client.ip().to_canonical().to_string());
+    let (code, status, bytes) = (squid_code(entry), entry.status, entry.sent_bytes);
+    let mut line =
+        format!("{seconds}.{millis:03} {elapsed:6} {client} {code}/{status:03} {bytes} ");
+    escape(&mut line, &entry.method);
+    line.push(' ');
+    escape(&mut line, &entry.url);
+    line.push(' ');
+    escape(&mut line, entry.user.as_deref().unwrap_or("-"));
+    let _ = match (entry.origin, &entry.outcome) {
+        (Some(origin), _) => write!(line, " HIER_DIRECT/{} ", origin.ip().to_canonical()),
+        // By a connection that was open.
+        (None, RequestOutcome::Passed | RequestOutcome::Validated) => {
+            write!(line, " HIER_DIRECT/- ")
+        }
+        (None, _) => write!(line, " HIER_NONE/- "),
+    };
+    let content_type = entry.fields.content_type.as_deref().unwrap_or("-");
+    escape(&mut line, content_type.split([';', ' ']).next().unwrap_or("-"));
+    line
+}
+
+/// Squid's name of the outcome.
+fn squid_code(entry: &LogEntry) -> &'static str {
+    match entry.outcome {
+        RequestOutcome::Hit => "TCP_HIT",
+        RequestOutcome::Validated => "TCP_REFRESH_UNMODIFIED",
+        RequestOutcome::Passed | RequestOutcome::Failed(_) => "TCP_MISS",
+        RequestOutcome::Refused(_) => "TCP_DENIED",
+        RequestOutcome::Tunnelled | RequestOutcome::Intercepted => "TCP_TUNNEL",
+        RequestOutcome::Abandoned => "TCP_MISS_ABORTED",
+        RequestOutcome::Own => "NONE_NONE",
+    }
+}
+
 /// Escapes as Apache does: quotes, backslashes and invisible characters.
 fn escape(line: &mut String, text: &str) {
     for byte in text.bytes() {
@@ -159,16 +218,22 @@ impl Journal for LogLines {
         let line = match self.format {
             LogFormat::Json => super::log::json(entry, self.start),
             LogFormat::Common => super::log::common(entry, self.start),
+            LogFormat::Combined => combined(entry, self.start),
+            LogFormat::Squid => squid(entry, self.start),
         };
         if let Err(TrySendError::Full(_)) = self.sender.try_send(LogMessage::Line(line)) {
             self.metrics.lost_line();
         }
     }
+
+    fn wants_fields(&self) -> bool {
+        matches!(self.format, LogFormat::Combined | LogFormat::Squid)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{RequestOutcome, RequestTimes};
+    use super::super::{LoggedFields, RequestTimes};
     use super::*;
 
     /// 2026-11-22 05:06:07.089 UTC (`date -u -d '2026-11-22 05:06:07' +%s`).
@@ -188,6 +253,7 @@ mod tests {
             uncompressed_bytes: None,
             received_bytes: 0,
             origin: None,
+            fields: LoggedFields::default(),
             times: RequestTimes {
                 origin_first: Some(Time::from_micros(2_500)),
                 ..RequestTimes::default()
@@ -211,5 +277,46 @@ mod tests {
         let by_socks = LogEntry { socks: Some(socks::Version::V5), ..entry() };
         assert!(common(&by_socks, START).contains("SOCKS/5\" 200"));
         assert!(json(&by_socks, START).contains("\"protocol\":\"socks5\""));
+    }
+
+    #[test]
+    fn combined_lines_end_with_referer_and_agent() {
+        let fields = LoggedFields {
+            referer: Some("http://a/?\"".to_owned()),
+            user_agent: Some("Agent/1 (x y)\n".to_owned()),
+            content_type: None,
+        };
+        let line = combined(&LogEntry { fields, ..entry() }, START);
+        assert!(line.ends_with("\" 200 1024 \"http://a/?\\\"\" \"Agent/1 (x y)\\x0a\""), "{line}");
+        assert!(combined(&entry(), START).ends_with("200 1024 \"-\" \"-\""));
+    }
+
+    #[test]
+    fn squids_lines_are_squids() {
+        let times = RequestTimes {
+            client_last: Some(Time::from_micros(12_900)),
+            ..RequestTimes::default()
+        };
+        let content_type = Some("text/html; charset=utf-8".to_owned());
+        let passed = LogEntry {
+            outcome: RequestOutcome::Passed,
+            url: "http://a/".to_owned(),
+            user: None,
+            origin: Some("192.0.2.1:80".parse().unwrap()),
+            fields: LoggedFields { content_type, ..LoggedFields::default() },
+            times,
+            ..entry()
+        };
+        assert_eq!(
+            squid(&passed, START),
+            "1795323967.101     12 10.0.0.1 TCP_MISS/200 1024 GET http://a/ - HIER_DIRECT/192.0.2.1 text/html"
+        );
+        let hit = LogEntry {
+            outcome: RequestOutcome::Hit,
+            origin: None,
+            fields: LoggedFields::default(),
+            ..passed
+        };
+        assert!(squid(&hit, START).ends_with("TCP_HIT/200 1024 GET http://a/ - HIER_NONE/- -"));
     }
 }

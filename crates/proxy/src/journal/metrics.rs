@@ -298,7 +298,7 @@ impl ExpositionText {
 mod tests {
     use units::Time;
 
-    use super::super::RequestTimes;
+    use super::super::{LoggedFields, RequestTimes};
     use super::*;
 
     #[test]
@@ -316,6 +316,7 @@ mod tests {
             uncompressed_bytes: Some(40),
             received_bytes: 1,
             origin: None,
+            fields: LoggedFields::default(),
             times: RequestTimes {
                 client_first: Some(Time::from_millis(20)),
                 ..RequestTimes::default()

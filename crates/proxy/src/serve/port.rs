@@ -13,9 +13,12 @@ use std::time::Duration;
 
 use http_stack::server::{Acceptor, SharedServerState};
 use http_stack::{Handler, h3};
+use ipnet::IpNet;
 use tokio::sync::{Notify, Semaphore};
 use world::{JoinHandle, TcpListener, TcpStream};
 
+use super::proxy_protocol;
+use crate::access::within;
 use crate::journal::Metrics;
 
 /// Pause in accepting after the system refused a connection: out of descriptors, as a rule.
@@ -29,6 +32,8 @@ const LAST_HANDSHAKES: Duration = Duration::from_millis(800);
 pub(super) struct PortService<H> {
     pub(super) acceptor: Acceptor,
     pub(super) handler: Rc<H>,
+    /// Networks whose connections begin with the PROXY protocol.
+    pub(super) balancers: Vec<IpNet>,
 }
 
 /// A listening port.
@@ -137,6 +142,16 @@ async fn connection<H: Handler>(
     metrics: Arc<Metrics>,
 ) {
     let _counted = CountedConnection::among(metrics);
+    let tcp = match tcp.peer_addr() {
+        Ok(peer) if within(&service.balancers, peer.ip()) => {
+            // Boxed: most connections have none.
+            match Box::pin(proxy_protocol::receive(tcp)).await {
+                Ok(tcp) => tcp,
+                Err(_) => return,
+            }
+        }
+        _ => tcp,
+    };
     // The client notices a failed connection; its requests are in the journal.
     let _ = service.acceptor.serve(tcp, Rc::clone(&service.handler)).await;
 }

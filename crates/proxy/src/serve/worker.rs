@@ -132,6 +132,10 @@ impl Journal for CountingJournal {
         self.journal.wants_hits()
     }
 
+    fn wants_fields(&self) -> bool {
+        self.journal.wants_fields()
+    }
+
     fn hit(&self, brief: HitSummary) {
         self.metrics.hit(brief);
     }
@@ -176,7 +180,8 @@ impl Worker {
             let (state, address) = (Rc::clone(&worker.common.state), admin.address);
             let handler = AdminHandler::new(cores, state, admin.users.clone(), worker.parts.start);
             let handler = Rc::new(handler);
-            let service = PortService { acceptor: worker.common.acceptor.clone(), handler };
+            let acceptor = worker.common.acceptor.clone();
+            let service = PortService { acceptor, handler, balancers: Vec::new() };
             let (room, metrics) = (Rc::new(Semaphore::new(64)), Arc::default());
             let port = TcpPort::open(address, service, &room, &metrics);
             worker.admin =
@@ -246,7 +251,8 @@ impl Worker {
         let alternative = listener.http3.as_ref().and_then(|http3| http3.alternative(port));
         let entrance =
             ProxyHandler::new(&self.proxy.borrow(), scheme, address).telling(alternative);
-        PortService { acceptor, handler: Rc::new(entrance) }
+        let balancers = listener.balancers.clone();
+        PortService { acceptor, handler: Rc::new(entrance), balancers }
     }
 
     /// Authentication of SOCKS clients: required if there are users.
