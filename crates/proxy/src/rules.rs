@@ -193,8 +193,9 @@ mod tests {
         assert!(!permit(&rules, &RuleSubject { path: None, ..SUBJECT }, at), "a tunnel");
         assert!(permit(&rules, &RuleSubject { host: "b.test", path: Some("/x"), ..SUBJECT }, at));
         let posts = AccessRule { methods: vec![Method::POST], ..denying(scope(&[], &[])) };
-        assert!(permit(&[posts.clone()], &SUBJECT, at));
-        assert!(!permit(&[posts], &RuleSubject { method: "POST", ..SUBJECT }, at));
+        let posts = [posts];
+        assert!(permit(&posts, &SUBJECT, at));
+        assert!(!permit(&posts, &RuleSubject { method: "POST", ..SUBJECT }, at));
         let clients = vec!["10.0.0.0/8".parse().unwrap()];
         let near = [AccessRule { clients, ..denying(scope(&[], &[])) }];
         let from = |text: &str| RuleSubject { client: text.parse().ok(), ..SUBJECT };

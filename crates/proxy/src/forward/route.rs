@@ -284,7 +284,7 @@ mod tests {
         file.reverse.pop();
         let alone = resolve(file, "farlink-test").expect("settings");
         let missing = RequestTarget::of("GET", "/x", "a.test", None).expect("a target");
-        let refused = route(&alone, missing, Scheme::Http, false).err().expect("a refusal");
+        let refused = route(&alone, missing, Scheme::Http, false).expect_err("a refusal");
         assert_eq!(refused.status, StatusCode::NOT_FOUND);
     }
 
