@@ -212,7 +212,11 @@ fn check(path: &Path) -> Result<ExitCode, CliError> {
         let hosts =
             if site.hosts.is_empty() { "any host".to_owned() } else { site.hosts.join(", ") };
         let origins: Vec<String> = site.origins.iter().map(ToString::to_string).collect();
-        text.push_str(&format!("reverse proxy for {} ({hosts})\n", origins.join(", ")));
+        let paths = match site.paths.is_empty() {
+            true => String::new(),
+            false => format!("; paths {}", site.paths.join(", ")),
+        };
+        text.push_str(&format!("reverse proxy for {} ({hosts}{paths})\n", origins.join(", ")));
     }
     if let Some(cache) = &settings.cache
         && let (wanted, taken) = (cache.limits.entry_bytes, cache.limits.largest_entry())
