@@ -1,14 +1,16 @@
 //! Rules of the operator: access by URL, method, client and time, and changes of header fields. The first access rule that matches decides;
 //! of header rules all apply, in their order.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 use std::time::Duration;
 
 use http::header::{HeaderName, HeaderValue};
-use http::{HeaderMap, Method};
+use http::{HeaderMap, Method, StatusCode};
 use ipnet::IpNet;
 use jiff::civil::{Time, Weekday};
 use jiff::tz::TimeZone;
+use percent_encoding::percent_decode_str;
 
 use crate::access::{matches, within};
 
@@ -34,10 +36,32 @@ impl UrlScope {
     }
 }
 
-/// True if the path begins with `begin`, segment by segment: `/api` begins `/api/x` and `/api?x`, not `/apis`.
+/// True if the path begins with `begin`, which is [`resolved`], segment by segment: `/api` begins `/api/x` and `/api?x`, not `/apis`. Compared is the path that
+/// origins take it for: `//api`, `/%61pi` and `/x/../api` begin with `/api`, too, lest a rule be evaded.
 pub fn begins(path: &str, begin: &str) -> bool {
+    let path = resolved(path);
     path.strip_prefix(begin)
-        .is_some_and(|rest| begin.ends_with('/') || rest.is_empty() || rest.starts_with(['/', '?']))
+        .is_some_and(|rest| begin.ends_with('/') || rest.is_empty() || rest.starts_with('/'))
+}
+
+/// A path without its query, decoded, without empty segments and without `.` and `..` (RFC 3986 section 5.2.4).
+pub fn resolved(path: &str) -> Cow<'_, str> {
+    let path = path.split('?').next().unwrap_or_default();
+    if !(path.contains('%') || path.contains("//") || path.contains("/.")) {
+        return Cow::Borrowed(path);
+    }
+    let decoded = percent_decode_str(path).decode_utf8_lossy();
+    let mut segments: Vec<&str> = Vec::new();
+    for segment in decoded.split('/') {
+        match segment {
+            "" | "." => {}
+            ".." => drop(segments.pop()),
+            other => segments.push(other),
+        }
+    }
+    let is_folder = ["/", "/.", "/.."].iter().any(|end| decoded.ends_with(end));
+    let end = if is_folder && !segments.is_empty() { "/" } else { "" };
+    Cow::Owned(format!("/{}{end}", segments.join("/")))
 }
 
 /// A rule of access.
@@ -127,6 +151,18 @@ pub struct HeaderRule {
     pub request: FieldChanges,
     /// Changes of origins' responses, before they are stored.
     pub response: FieldChanges,
+    /// Status codes of the responses; empty for all.
+    pub statuses: Vec<StatusCode>,
+}
+
+impl HeaderRule {
+    /// Changes a response with this status. 304 renews what is stored, and has the fields of that.
+    pub fn change_response(&self, status: StatusCode, fields: &mut HeaderMap) {
+        let is_renewal = status == StatusCode::NOT_MODIFIED;
+        if self.statuses.is_empty() || self.statuses.contains(&status) || is_renewal {
+            self.response.apply(fields);
+        }
+    }
 }
 
 /// Changes of header fields.
@@ -221,6 +257,45 @@ mod tests {
         assert!(!day.contain(at(23)) && day.contain(at(24)) && !day.contain(at(48)));
         let zone = TimeZone::fixed(jiff::tz::offset(2));
         assert!(RuleTimes { zone, ..office }.contain(at(6)));
+    }
+
+    #[test]
+    fn paths_are_those_that_origins_understand() {
+        for path in [
+            "/api",
+            "/api/",
+            "/api/x",
+            "/api?x",
+            "//api/x",
+            "/%61pi",
+            "/./api",
+            "/x/../api?y",
+            "/x%2F..%2Fapi",
+            "/../api",
+            "/api%2Fx",
+            "/api/.",
+        ] {
+            assert!(begins(path, "/api"), "{path}");
+        }
+        for path in ["/apis", "/", "", "/x?/api", "/api/..", "/api/../x", "/%2561pi", "*"] {
+            assert!(!begins(path, "/api"), "{path}");
+        }
+        assert!(begins("/api//x", "/api/") && begins("/api/x/..", "/api/"));
+        assert!(!begins("/api", "/api/") && begins("/%ff", "/"));
+    }
+
+    #[test]
+    fn responses_are_changed_by_status() {
+        let set = vec![(HeaderName::from_static("x"), HeaderValue::from_static("1"))];
+        let response = FieldChanges { set, ..FieldChanges::default() };
+        let (scope, request) = (UrlScope::default(), FieldChanges::default());
+        let rule = HeaderRule { scope, request, response, statuses: vec![StatusCode::OK] };
+        let changed = |status: u16| {
+            let mut fields = HeaderMap::new();
+            rule.change_response(StatusCode::from_u16(status).unwrap(), &mut fields);
+            !fields.is_empty()
+        };
+        assert_eq!([200, 304, 404, 500].map(changed), [true, true, false, false]);
     }
 
     #[test]

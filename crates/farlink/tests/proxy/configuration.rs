@@ -74,6 +74,7 @@ fn each_mistake_is_refused_with_its_place_and_a_remedy() {
         "[[header]]\nresponse = { set = { \"Content-Length\" = \"1\" } }\n",
         &["proxy.toml:2:20", "`Content-Length` is the proxy's own"],
     );
+    refused("[[header]]\nstatuses = [200, 103]\n", &["proxy.toml:2:18", "103", "statuses = [200"]);
     refused(
         "[[header]]\nrequest = { remove = [\"Host\"] }\n",
         &["proxy.toml:2:22", "`host` is the proxy's own"],

@@ -172,6 +172,9 @@ fn rules_deny_requests_and_change_fields() {
     let proxy = Running::start(&format!("{site}{denied}{fields}"));
     let text = ask(proxy.address, "/text");
     assert!(text.starts_with("HTTP/1.1 403") && text.contains("a rule of this proxy"), "{text}");
+    for evasion in ["//text", "/%74ext", "/x/../text"] {
+        assert!(ask(proxy.address, evasion).starts_with("HTTP/1.1 403"), "{evasion}");
+    }
     let echo = || {
         let head = "GET /echo HTTP/1.1\r\nHost: a.test\r\nX-Private: x\r\nConnection: close";
         proxy.raw(&format!("{head}\r\n\r\n"))

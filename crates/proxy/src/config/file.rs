@@ -259,6 +259,7 @@ pub(crate) struct HeaderTable {
     pub(crate) paths: Vec<Spanned<String>>,
     pub(crate) request: ChangesTable,
     pub(crate) response: ChangesTable,
+    pub(crate) statuses: Vec<Spanned<u16>>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use http::Method;
 use http::header::{HeaderName, HeaderValue};
+use http::{Method, StatusCode};
 use jiff::civil::{Time, Weekday};
 use jiff::tz::TimeZone;
 use toml::Spanned;
@@ -12,7 +12,9 @@ use super::ConfigError;
 use super::file::{self, File};
 use super::resolve::{ConfigResolver, field_names, hosts, networks};
 use super::values::HostPattern;
-use crate::rules::{AccessRule, FieldChanges, HeaderRule, RuleTimes, UNCHANGEABLE, UrlScope};
+use crate::rules::{
+    AccessRule, FieldChanges, HeaderRule, RuleTimes, UNCHANGEABLE, UrlScope, resolved,
+};
 
 /// Names of the days, Monday first.
 const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
@@ -72,11 +74,21 @@ impl ConfigResolver<'_> {
     }
 
     pub(super) fn header_rules(&self, file: &File) -> Result<Vec<HeaderRule>, ConfigError> {
+        let status = |code: &Spanned<u16>| {
+            // Interim responses pass unchanged.
+            let status = StatusCode::from_u16(*code.get_ref()).ok();
+            status.filter(|status| !status.is_informational()).ok_or_else(|| {
+                let problem = format!("{} is not the status of a final response", code.get_ref());
+                ConfigError::new(self.source.place(code.span()), problem)
+                    .remedy("statuses = [200, 404]")
+            })
+        };
         let rule = |typed: &file::HeaderTable| {
             Ok(HeaderRule {
                 scope: self.scope(&typed.hosts, &typed.paths)?,
                 request: self.changes(&typed.request)?,
                 response: self.changes(&typed.response)?,
+                statuses: typed.statuses.iter().map(status).collect::<Result<_, _>>()?,
             })
         };
         file.header.iter().map(rule).collect()
@@ -129,7 +141,7 @@ impl ConfigResolver<'_> {
             Some(wrong) => {
                 Err(self.refused(wrong, "does not begin with a slash", "paths = [\"/api\"]"))
             }
-            None => Ok(typed.iter().map(|path| path.get_ref().clone()).collect()),
+            None => Ok(typed.iter().map(|path| resolved(path.get_ref()).into_owned()).collect()),
         }
     }
 

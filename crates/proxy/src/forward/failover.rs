@@ -78,7 +78,8 @@ impl Proxy {
             None => self.upstream.fetch(order, inform).await,
         }?;
         for rule in &fetch.header_rules {
-            self.settings.header_rules[*rule].response.apply(fetched.head.headers_mut());
+            let status = fetched.head.status();
+            self.settings.header_rules[*rule].change_response(status, fetched.head.headers_mut());
         }
         Ok(fetched)
     }

@@ -267,7 +267,9 @@ mod tests {
     #[test]
     fn the_first_site_with_host_and_path_serves() {
         let mut file = File::default();
-        for (paths, url) in [(&["/api", "/static/"][..], "http://o:1"), (&[], "http://o:2")] {
+        for (paths, url) in
+            [(&["/api", "/static/", "/my%20files"][..], "http://o:1"), (&[], "http://o:2")]
+        {
             file.reverse(Some("a.test"), url).expect("an origin");
             let paths = paths.iter().map(|path| toml::Spanned::new(0..0, (*path).to_owned()));
             file.reverse.last_mut().expect("a site").paths = paths.collect();
@@ -275,7 +277,7 @@ mod tests {
         let proxy = resolve(file.clone(), "farlink-test").expect("settings");
         let to =
             |proxy: &ProxyConfig, path| of(proxy, "GET", &format!("https://a.test{path}"), None);
-        for path in ["/api", "/api/", "/api/x", "/api?x", "/static/x"] {
+        for path in ["/api", "/api/", "/api/x", "/api?x", "/static/x", "/my%20files/x"] {
             assert_eq!(to(&proxy, path), "reverse http://o:1", "{path}");
         }
         for path in ["/apis", "/", "/static", "/x/api"] {

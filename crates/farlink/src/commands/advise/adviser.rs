@@ -68,6 +68,7 @@ pub struct Adviser<'a> {
 }
 
 impl<'a> Adviser<'a> {
+    /// An adviser on the page and settings of `args`, whose base must load in simulation.
     pub fn new(
         args: &'a Advise,
         how: How,
@@ -200,6 +201,7 @@ impl<'a> Adviser<'a> {
         self.loaded.borrow().values().flatten().map(Vec::len).sum()
     }
 
+    /// Median load times under each condition, in nanoseconds.
     pub fn medians(&self, configuration: &Configuration, repetitions: u32) -> Option<Vec<f64>> {
         let arms = self.arms(configuration, repetitions)?;
         arms.iter().map(|arm| Some(arm.plt()?.median())).collect()

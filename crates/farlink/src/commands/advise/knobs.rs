@@ -41,7 +41,7 @@ pub const ROUTE: &str = "route";
 /// The setting of the protocol.
 pub const PROTOCOL: &str = "stack.protocol";
 
-/// What the search may change beyond settings that concern every site.
+/// Scope of the search beyond settings that concern every site.
 #[derive(Clone, Copy)]
 pub struct KnobScope {
     /// The visits that are judged.
