@@ -6,7 +6,9 @@
 need_rust
 
 PATH=$PATH:/usr/sbin
-peer=target/debug/examples/peer
+# PROFILE=release for those who have built that one.
+profile=${PROFILE:-dev}
+peer=target/${profile/dev/debug}/examples/peer
 # A client that waits for ever fails the check.
 limit=(timeout 60)
 assets=crates/tls/assets
@@ -26,7 +28,7 @@ finish() {
 trap finish EXIT
 
 # For the whole workspace, as the tests are built: a crate alone has other features, and everything below it would be built again.
-cargo build --workspace --locked --quiet --example peer --bin farlink
+cargo build --workspace --locked --quiet --profile "$profile" --example peer --bin farlink
 
 # Files of every size: empty, within a packet, beyond HTTP's windows of 64 KB, beyond what any buffer holds.
 files=$work/files
