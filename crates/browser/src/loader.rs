@@ -2,6 +2,7 @@
 //! behind, which later connections resume.
 
 mod arrival;
+mod decoder;
 mod load;
 
 use std::cell::{Cell, RefCell};

@@ -220,9 +220,16 @@ pub struct RequestSettings {
     pub priorities: Option<Priorities>,
     /// True if images are discovered by the parser alone, without lookahead.
     pub images_by_parser: bool,
+    /// True if requests accept `br` and `zstd`, too.
+    pub accepts_new_codings: bool,
 }
 
 impl RequestSettings {
+    /// The value of the field `accept-encoding`, unless the page states it.
+    fn codings(&self) -> &'static str {
+        if self.accepts_new_codings { NEW_CODINGS } else { CODINGS }
+    }
+
     /// The value of the field `priority`, if the server is sent one.
     fn priority(&self, arm: HostStack, object: &Object) -> Option<String> {
         let said = matches!(arm.protocol, Protocol::H2 | Protocol::H3);
@@ -250,8 +257,8 @@ fn requests(
             Some(fields) => HeadContents::Fields(fields),
             None => HeadContents::Size(asking.heads.padding()),
         };
-        let request =
-            request(object, page.host_of(object), arm, contents, asking.priority(arm, object));
+        let (host, codings) = (page.host_of(object), asking.codings());
+        let request = request(object, host, arm, contents, codings, asking.priority(arm, object));
         if arm.asks_proxy() && !arm.multiplexes() { to_proxy(request) } else { request }
     };
     page.objects.iter().map(request).collect()
@@ -295,6 +302,10 @@ const PRIORITY: &str = "priority";
 
 const AGENT: &str = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
 
+/// Content codings that browsers accepted before 2016, and those that they accept today.
+const CODINGS: &str = "gzip, deflate";
+const NEW_CODINGS: &str = "gzip, deflate, br, zstd";
+
 /// Contents of a request's head.
 enum HeadContents {
     /// These fields.
@@ -310,6 +321,7 @@ fn request(
     host: &PageHost,
     arm: HostStack,
     contents: HeadContents,
+    codings: &str,
     priority: Option<String>,
 ) -> http::Request<Bytes> {
     let authority = host.authority(arm.scheme(), arm.port);
@@ -344,7 +356,7 @@ fn request(
         page::Kind::Image => "image/webp,*/*;q=0.8",
         _ => "*/*",
     };
-    let fields = [(USER_AGENT, AGENT), (ACCEPT, accept), (ACCEPT_ENCODING, "gzip, deflate")];
+    let fields = [(USER_AGENT, AGENT), (ACCEPT, accept), (ACCEPT_ENCODING, codings)];
     let mut size = head_bytes(object, &authority);
     if let Some(value) = priority {
         size += PRIORITY.len() + value.len() + FIELD;

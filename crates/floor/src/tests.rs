@@ -26,6 +26,7 @@ pub(crate) fn object(body_bytes: u64, waits_for: Vec<Edge>) -> Object {
         response_header_bytes: 300,
         body_bytes,
         body_source: page::BodySource::Specified,
+        coding: page::BodyCoding::Identity,
         header_provenance: page::Provenance::Measured,
         think: SizeEstimate::default(),
         waits_for,

@@ -6,8 +6,8 @@ use std::io;
 
 use bytes::Bytes;
 use http::header::{
-    CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName, HeaderValue, TE, TRANSFER_ENCODING,
-    UPGRADE,
+    CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, EXPECT, HOST, HeaderName, HeaderValue, TE,
+    TRANSFER_ENCODING, UPGRADE,
 };
 use http::{HeaderMap, Method, Request};
 use thiserror::Error;
@@ -79,8 +79,18 @@ pub trait Progress {
     /// The response's head names alternative services (`Alt-Svc`, RFC 7838), over HTTP/2 and HTTP/3; reported before
     /// the head itself.
     fn alternatives(&mut self, _field: &str) {}
+    /// The response's head names the coding of the body that follows (`Content-Encoding`); reported before the head
+    /// itself.
+    fn content_coding(&mut self, _field: &[u8]) {}
     /// A piece of the response's body.
     fn data(&mut self, piece: &[u8]);
+}
+
+/// Reports the field `Content-Encoding`, if there is one.
+pub(crate) fn report_coding(fields: &HeaderMap, progress: &mut dyn Progress) {
+    if let Some(field) = fields.get(CONTENT_ENCODING) {
+        progress.content_coding(field.as_bytes());
+    }
 }
 
 /// Returns true if the sender of a head with these fields waits for 100 (Continue) (RFC 9110 section 10.1.1).

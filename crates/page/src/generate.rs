@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use crate::har::kinds_by_default;
 use crate::{
-    After, BodySource, Edge, Error, HostId, Kind, Object, ObjectId, Page, PageHost, Provenance,
-    SizeEstimate, rendering,
+    After, BodyCoding, BodySource, Edge, Error, HostId, Kind, Object, ObjectId, Page, PageHost,
+    Provenance, SizeEstimate, rendering,
 };
 
 pub use self::calibration::calibration_pages;
@@ -157,6 +157,7 @@ impl Builder {
             header_provenance: Provenance::Defaulted,
             body_bytes: bytes,
             body_source: BodySource::Specified,
+            coding: BodyCoding::Identity,
             think: SizeEstimate::defaulted(Duration::ZERO),
             waits_for,
             priority: kinds_by_default(kind),

@@ -101,6 +101,9 @@ pub struct Object {
     pub body_bytes: u64,
     /// Field of the source that `body_bytes` was taken from.
     pub body_source: BodySource,
+    /// The body's content coding.
+    #[serde(default, skip_serializing_if = "BodyCoding::is_unknown")]
+    pub coding: BodyCoding,
     /// Server think time, from the request's arrival to the first byte of its response.
     pub think: SizeEstimate,
     /// Dependencies, all of which must be met before the object is discovered.
@@ -161,6 +164,31 @@ pub enum BodySource {
     Unknown,
     /// Chosen by a generator, or stated by a study.
     Specified,
+}
+
+/// A body's content coding (RFC 9110 section 8.4) with its size in the other form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum BodyCoding {
+    /// Sent as it is, or unknown.
+    #[default]
+    Identity,
+    /// Sent compressed.
+    Compressed {
+        /// Its size for the client, decoded.
+        decoded_bytes: u64,
+    },
+    /// Sent as it is, though it was recorded compressed.
+    Uncompressed {
+        /// Its recorded size.
+        compressed_bytes: u64,
+    },
+}
+
+impl BodyCoding {
+    fn is_unknown(&self) -> bool {
+        *self == BodyCoding::Identity
+    }
 }
 
 /// A time span and its provenance.
@@ -314,6 +342,27 @@ impl PageHost {
     pub fn is_same_origin(&self, other: &PageHost) -> bool {
         self.name.eq_ignore_ascii_case(&other.name)
             && (self.port, self.in_clear) == (other.port, other.in_clear)
+    }
+}
+
+/// Share of its bytes that compression leaves of a text of a kind: the medians of the gzipped bodies of 1 KiB and more in 41 recorded
+/// pages of 2011 to 2025 (51 documents, 66 sheets, 484 scripts, 50 of JSON and XML).
+const COMPRESSED_SHARES: [(Kind, f64); 4] =
+    [(Kind::Document, 0.36), (Kind::Stylesheet, 0.22), (Kind::Script, 0.35), (Kind::Data, 0.33)];
+
+impl Object {
+    /// Share of its bytes that compression would leave of its body: recorded, or typical of its kind. `None` if the body is compressed
+    /// already, is empty, or shrinks by next to nothing.
+    pub fn compressible_to(&self) -> Option<f64> {
+        let typical = || COMPRESSED_SHARES.iter().find(|(kind, _)| *kind == self.kind);
+        match self.coding {
+            _ if self.body_bytes == 0 => None,
+            BodyCoding::Compressed { .. } => None,
+            BodyCoding::Uncompressed { compressed_bytes } => {
+                Some(compressed_bytes as f64 / self.body_bytes as f64)
+            }
+            BodyCoding::Identity => typical().map(|(_, share)| *share),
+        }
     }
 }
 

@@ -30,8 +30,8 @@ pub use self::caution::Caution;
 pub use self::error::Error;
 pub use self::generate::calibration_pages;
 pub use self::graph::{
-    After, BodySource, Edge, HostId, Kind, Object, ObjectId, ObjectPriority, Page, PageHost,
-    Provenance, SizeEstimate, SkipReason, Skipped,
+    After, BodyCoding, BodySource, Edge, HostId, Kind, Object, ObjectId, ObjectPriority, Page,
+    PageHost, Provenance, SizeEstimate, SkipReason, Skipped,
 };
 pub use self::list::{List, ListEntry, is_list};
 pub use self::open::{CatalogueEntry, catalogue, files, open, open_with};

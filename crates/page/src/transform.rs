@@ -4,6 +4,7 @@
 //! takes a page's graph and yields one that loads the same content; the client's cost of processing it is up to its
 //! device.
 
+mod compression;
 mod headers;
 mod hosts;
 mod inline;
@@ -11,11 +12,12 @@ mod sprite;
 
 use units::pairs::{KeyValue, separated};
 
+use self::compression::{gzip, uncompress};
 use self::headers::{cache_own_site, preload_own_site};
 use self::hosts::{one_host, shard};
 use self::inline::inline;
 use self::sprite::sprite;
-use crate::{After, Edge, Error, Kind, ObjectId, Page, Provenance};
+use crate::{After, Edge, Error, ObjectId, Page, Provenance};
 
 /// Separator between a page's name and its transforms.
 const MARK: char = '~';
@@ -42,6 +44,8 @@ enum Transform {
     Shard(u64),
     /// Text is compressed to this share of its bytes.
     Gzip(f64),
+    /// Nothing is compressed.
+    Uncompressed,
     /// Objects without a known parent are named by the document.
     Flat,
     /// All objects come from the document's host.
@@ -90,6 +94,7 @@ pub(crate) fn apply(spec: &str, mut page: Page) -> Result<Page, Error> {
             Transform::Instant => instant(&mut page),
             Transform::AsRecorded => "think times as recorded".to_owned(),
             Transform::Gzip(share) => gzip(&mut page, share),
+            Transform::Uncompressed => uncompress(&mut page),
         };
         page.origin = format!("{}; {done}", page.origin);
         let value = pair.value.map_or_else(String::new, |value| format!("={value}"));
@@ -112,6 +117,7 @@ impl Transform {
             "one-host" if value.is_none() => Ok(Transform::OneHost),
             "preload" if value.is_none() => Ok(Transform::Preload),
             "cached" if value.is_none() => Ok(Transform::Cached),
+            "uncompressed" if value.is_none() => Ok(Transform::Uncompressed),
             "instant" if value.is_none() => Ok(Transform::Instant),
             AS_RECORDED if value.is_none() => Ok(Transform::AsRecorded),
             "gzip" => read_share(value).map(Transform::Gzip),
@@ -182,38 +188,6 @@ fn flat(page: &mut Page) -> String {
         }
     }
     format!("{count} objects with guessed causes named by the document")
-}
-
-// Compression of text (RFC 9110 section 8.4.1.3).
-
-/// Length of `Content-Encoding: gzip` with its line end.
-const FIELD_BYTES: u32 = 24;
-
-/// Reduces documents, sheets, scripts and data, and the places in them, to `share` of their bytes.
-fn gzip(page: &mut Page, share: f64) -> String {
-    let left = |bytes: u64| (bytes as f64 * share).ceil() as u64;
-    let is_text: Vec<bool> = page
-        .objects
-        .iter()
-        .map(|object| {
-            let kind = object.kind;
-            matches!(kind, Kind::Document | Kind::Stylesheet | Kind::Script | Kind::Data)
-        })
-        .collect();
-    for (object, is_text) in page.objects.iter_mut().zip(&is_text) {
-        if *is_text && object.body_bytes > 0 {
-            object.body_bytes = left(object.body_bytes);
-            object.response_header_bytes += FIELD_BYTES;
-        }
-    }
-    for edge in page.objects.iter_mut().flat_map(|object| &mut object.waits_for) {
-        if let After::Bytes(at) = &mut edge.after
-            && is_text[edge.object.0 as usize]
-        {
-            *at = left(*at);
-        }
-    }
-    format!("text compressed to {} %", share * 100.0)
 }
 
 /// Lets servers answer without thinking.

@@ -2,8 +2,8 @@
 
 use farlink_page::har::{self, ImportOptions};
 use farlink_page::{
-    After, BodySource, Edge, Error, HostId, Kind, Object, ObjectId, ObjectPriority, Page, PageHost,
-    Provenance, SizeEstimate, SkipReason, Skipped, file,
+    After, BodyCoding, BodySource, Edge, Error, HostId, Kind, Object, ObjectId, ObjectPriority,
+    Page, PageHost, Provenance, SizeEstimate, SkipReason, Skipped, file,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -423,6 +423,11 @@ fn object(index: usize, hosts: u32) -> impl Strategy<Value = Object> {
                 header_provenance: think.provenance,
                 body_bytes: sizes.3,
                 body_source: BodySource::Specified,
+                coding: match (caches, blocks) {
+                    (true, true) => BodyCoding::Compressed { decoded_bytes: sizes.1 },
+                    (true, false) => BodyCoding::Uncompressed { compressed_bytes: sizes.1 },
+                    _ => BodyCoding::Identity,
+                },
                 think,
                 waits_for,
                 priority: ObjectPriority::Medium,

@@ -188,6 +188,9 @@ pub trait Journal {
 
     /// Records a hit in memory for which no entry is wanted.
     fn hit(&self, _brief: HitSummary) {}
+
+    /// Records a 103 with learnt hints.
+    fn hinted(&self) {}
 }
 
 /// Summary of a hit in memory.

@@ -1,7 +1,7 @@
 //! Servers: the origin, which answers with a page's objects, and the proxy, which stands between it and its clients.
 //!
 //! Both are ordinary async code over [`world`]: the simulated code is the code that ships. The proxy's decisions are functions
-//! without IO - [`target`], [`access`], [`fields`], [`forward::route`], [`pac`], [`rules`]; [`upstream`] has its connections to origins,
+//! without IO - [`target`], [`access`], [`fields`], [`forward::route`], [`pac`], [`rules`], [`early_hints`]; [`upstream`] has its connections to origins,
 //! [`journal`] its records of requests.
 
 #![forbid(unsafe_code)]
@@ -10,6 +10,7 @@ pub mod access;
 pub mod caching;
 pub mod compression;
 pub mod config;
+pub mod early_hints;
 pub mod fields;
 pub mod forward;
 pub mod journal;

@@ -2,6 +2,7 @@
 //! behind one listener.
 
 mod site;
+mod text;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

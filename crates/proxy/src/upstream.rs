@@ -20,7 +20,7 @@ pub use body::{OriginTunnel, ResponseBody};
 pub use connect::{OpenedConnection, OriginAddress, ReachPolicy, TlsHandshake};
 pub use fairness::ClientPeer;
 pub use fetch::{FetchError, FetchOrder, Fetched, Upstream};
-pub use health::{Health, HealthCheck, HealthSettings, ServerChoice, ServerTally};
+pub use health::{Attempt, Health, HealthCheck, HealthSettings, ServerChoice, ServerTally};
 pub use pool::PoolCount;
 
 /// Limits and timeouts. The limits hold for one [`Upstream`]: if there are several cores, each is given its

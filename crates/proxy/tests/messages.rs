@@ -75,6 +75,51 @@ fn interim_responses_pass_to_those_who_know_them() {
     assert_eq!((got.interim, got.status, got.body.as_str()), (vec![103, 102, 103], 200, "ok"));
 }
 
+/// RFC 8297. What a page asked for in its first load is hinted before the next answer for it, as far as the cache has it for all.
+#[test]
+fn a_page_is_hinted_what_it_needed_before() {
+    let script = |head: &str| {
+        let fields = match head.split(' ').nth(1) {
+            Some("/page") => "cache-control: no-store\r\n",
+            Some("/mine.css") => "cache-control: private, max-age=600\r\n",
+            _ => "cache-control: max-age=600\r\nvary: accept-encoding\r\n",
+        };
+        ok(fields, "x")
+    };
+    let fetch = |path: &'static str, destination: &'static str, referer: bool| {
+        let mode = if destination == "document" { "navigate" } else { "no-cors" };
+        let mut request = Request::get(format!("http://a.test{path}"))
+            .header("accept-encoding", "gzip")
+            .header("sec-fetch-dest", destination)
+            .header("sec-fetch-mode", mode);
+        if referer {
+            request = request.header("referer", "http://a.test/page");
+        }
+        fetch_by_h2(request.body(()).expect("a request"), None)
+    };
+    let mut bench = Bench::reverse(script).with_cache();
+    bench.settings.early_hints = Some(Default::default());
+    let (loads, heads) = bench.run(async move {
+        let first = fetch("/page", "document", false).await;
+        for (path, kind) in
+            [("/a.css", "style"), ("/mine.css", "style"), ("/a.js", "script"), ("/a.png", "image")]
+        {
+            assert_eq!(fetch(path, kind, true).await.interim, [0; 0]);
+        }
+        world::sleep(Duration::from_secs(20)).await;
+        let second = fetch("/page", "document", false).await;
+        // What is stale is not hinted.
+        world::sleep(Duration::from_secs(590)).await;
+        [first, second, fetch("/page", "document", false).await]
+    });
+    let [first, second, stale] = loads;
+    assert!(first.interim.is_empty() && stale.interim.is_empty(), "{first:?} {stale:?}");
+    assert_eq!((second.interim, second.status), (vec![103], 200));
+    let links = ["</a.css>; rel=preload; as=style", "</a.js>; rel=preload; as=script"];
+    assert_eq!(second.links, links);
+    assert_eq!(heads.len(), 7);
+}
+
 #[test]
 fn an_origin_that_babbles_is_cut_short() {
     let script = |_: &str| {

@@ -50,8 +50,8 @@ pub use plan::{
 };
 pub use recording::Recording;
 pub use route::{
-    CacheState, PepSettings, Prefetch, ProxyPlace, ProxyPreset, ProxySettings, Route, RouteKind,
-    Sight, Stretch, Tier, Via,
+    CacheState, Compression, PepSettings, Prefetch, ProxyPlace, ProxyPreset, ProxySettings, Route,
+    RouteKind, Sight, Stretch, Tier, Via,
 };
 pub use scenario::{Noise, PageRef, Release, Scenario, World};
 pub use shared::Shared;

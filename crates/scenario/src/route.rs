@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::files::PacFile;
 pub use self::pep::{PepSettings, Prefetch, Sight};
-pub use self::proxy::{CacheState, ProxyPreset, ProxySettings, Via};
+pub use self::proxy::{CacheState, Compression, ProxyPreset, ProxySettings, Via};
 pub use self::stretch::Stretch;
 use super::Protocol;
 use super::knobs::{self, KnobError, KnobProblem, Knobs};
@@ -115,6 +115,11 @@ impl Route {
         self.tiers().iter().any(Tier::caches)
     }
 
+    /// True if one of its proxies compresses answers.
+    pub fn compresses(&self) -> bool {
+        self.tiers().iter().any(|tier| tier.settings.compression != Compression::Off)
+    }
+
     /// Preset of the proxy nearest to the clients.
     pub fn preset(&self) -> Option<&'static ProxyPreset> {
         ProxyPreset::all().get(self.like.as_deref()?)
@@ -168,7 +173,7 @@ struct Turned {
 
 impl Knobs for Turned {
     const ONE: &'static str = "setting of a route";
-    const ALL: &'static str = "rtt, rate and loss; of a proxy via, upstream, upstream-total, keep-alive, workers, cache, at and pac; of a pep near-rtt, leg, \
+    const ALL: &'static str = "rtt, rate and loss; of a proxy via, upstream, upstream-total, keep-alive, workers, cache, compress, at and pac; of a pep near-rtt, leg, \
                                fec, channels, prefetch, leg-congestion, iw and bypass";
 
     fn turn(&mut self, knob: &str, value: &str) -> Result<(), KnobProblem> {

@@ -3,20 +3,34 @@
 //! Bytes pass the network thread (decryption) and then the main thread. A document is processed as it arrives, so
 //! references early in it are found early; anything else once it is complete.
 
+use std::io;
 use std::rc::Rc;
 
 use http_stack::Progress;
-use page::Kind;
+use page::{BodyCoding, Kind};
 use units::Time;
 
+use super::decoder::Decoder;
 use super::load::PageLoad;
 use crate::{BodyTiming, H3Discovery};
+
+/// Decoding of a body that was compressed on the way.
+enum Decoding {
+    /// The body is what the page states.
+    None,
+    By(Decoder),
+    Failed(io::Error),
+}
 
 pub(super) struct ResourceArrival<'a> {
     load: &'a Rc<PageLoad>,
     object: usize,
     secure: bool,
+    /// Bytes of the body on the wire.
     body_bytes: u64,
+    /// Bytes of the body as the page states them: without a coding that was applied on the way.
+    page_bytes: u64,
+    decoding: Decoding,
     /// Time at which the latest bytes left the network thread.
     available: Time,
     /// Time at which the received part of a document was processed; for anything else, its arrival.
@@ -36,6 +50,8 @@ impl<'a> ResourceArrival<'a> {
             object,
             secure,
             body_bytes: 0,
+            page_bytes: 0,
+            decoding: Decoding::None,
             available: now,
             known: now,
             revealed: 0,
@@ -58,20 +74,31 @@ impl<'a> ResourceArrival<'a> {
             ResourceArrival { digest: None, ..ResourceArrival::new(load, object, false) };
         arrival.reveal_head(now);
         arrival.take(spec.body_bytes);
-        let done = arrival.end();
+        let done = arrival.processed();
         load.timeline(object, |t| t.body_bytes = 0);
         done
     }
 
     /// The response is complete; returns the time at which the client's work on it is done.
-    pub(super) fn end(mut self) -> Time {
+    ///
+    /// # Errors
+    /// If its body could not be decoded.
+    pub(super) fn end(mut self) -> Result<Time, String> {
+        match std::mem::replace(&mut self.decoding, Decoding::None) {
+            Decoding::Failed(error) => Err(format!("its body cannot be decoded: {error}")),
+            Decoding::None | Decoding::By(_) => Ok(self.processed()),
+        }
+    }
+
+    /// The time at which the client's work on the complete response is done.
+    fn processed(mut self) -> Time {
         self.reveal_bytes(u64::MAX, self.known.max(self.available));
         self.keep_digest();
         let session = &self.load.session;
         let device = &session.browser.device;
         let mut cost = device.object();
         if !self.is_incremental() {
-            cost += device.work(self.kind(), self.body_bytes);
+            cost += device.work(self.kind(), self.page_bytes);
         }
         let cost = cost.mul_f64(self.load.compute_factor(self.object));
         let done = session.main_thread.queue(self.available, cost);
@@ -90,7 +117,7 @@ impl<'a> ResourceArrival<'a> {
             bodies.keep(BodyTiming {
                 visit: self.load.started,
                 object: self.object as u32,
-                bytes: self.body_bytes,
+                bytes: self.page_bytes,
                 digest: digest.finalize().into(),
             });
         }
@@ -111,7 +138,7 @@ impl<'a> ResourceArrival<'a> {
     }
 
     fn take(&mut self, bytes: u64) {
-        self.body_bytes += bytes;
+        self.page_bytes += bytes;
         let session = &self.load.session;
         self.known = if self.is_incremental() {
             let cost = session.browser.device.work(self.kind(), bytes);
@@ -120,7 +147,14 @@ impl<'a> ResourceArrival<'a> {
         } else {
             self.available
         };
-        self.reveal_bytes(self.body_bytes, self.known);
+        self.reveal_bytes(self.page_bytes, self.known);
+    }
+
+    fn take_content(&mut self, piece: &[u8]) {
+        if let Some(digest) = &mut self.digest {
+            digest.update(piece);
+        }
+        self.take(piece.len() as u64);
     }
 
     fn reveal_bytes(&mut self, arrived: u64, at: Time) {
@@ -172,16 +206,32 @@ impl Progress for ResourceArrival<'_> {
         }
     }
 
+    fn content_coding(&mut self, field: &[u8]) {
+        // Places in a body that its origin compresses are counted as it was recorded: compressed.
+        let object = &self.load.plan.page.objects[self.object];
+        if !matches!(object.coding, BodyCoding::Compressed { .. }) {
+            self.decoding = match Decoder::named(field) {
+                Ok(decoder) => decoder.map_or(Decoding::None, Decoding::By),
+                Err(error) => Decoding::Failed(error),
+            };
+        }
+    }
+
     fn data(&mut self, piece: &[u8]) {
         let session = &self.load.session;
-        if let Some(digest) = &mut self.digest {
-            digest.update(piece);
-        }
+        self.body_bytes += piece.len() as u64;
         self.available = world::now();
         if self.secure {
             let cost = session.browser.device.decrypt(piece.len());
             self.available = session.network_thread.queue(self.available, cost);
         }
-        self.take(piece.len() as u64);
+        match &mut self.decoding {
+            Decoding::None => self.take_content(piece),
+            Decoding::By(decoder) => match decoder.decode(piece) {
+                Ok(decoded) => self.take_content(&decoded),
+                Err(error) => self.decoding = Decoding::Failed(error),
+            },
+            Decoding::Failed(_) => {}
+        }
     }
 }

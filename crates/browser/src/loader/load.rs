@@ -275,6 +275,7 @@ impl PageLoad {
             Ok(()) => {
                 let done = arrival.end();
                 pool.give_back(lease);
+                let done = done?;
                 if spec.cacheable {
                     self.session.cache.keep(&spec.url);
                 }

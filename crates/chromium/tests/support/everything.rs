@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use page::{
-    After, BodySource, Edge, HostId, Kind, Object, ObjectId, ObjectPriority, Page, PageHost,
-    Provenance, SizeEstimate,
+    After, BodyCoding, BodySource, Edge, HostId, Kind, Object, ObjectId, ObjectPriority, Page,
+    PageHost, Provenance, SizeEstimate,
 };
 
 /// Objects by name, in the page's order.
@@ -46,6 +46,7 @@ impl Everything {
             header_provenance: Provenance::Measured,
             body_bytes: 5_000 + self.names.len() as u64,
             body_source: BodySource::Specified,
+            coding: BodyCoding::Identity,
             think: SizeEstimate::measured(Duration::from_millis(3)),
             waits_for: edges.collect(),
             priority: ObjectPriority::Low,

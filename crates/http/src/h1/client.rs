@@ -262,6 +262,9 @@ impl<S: Transport> ClientWire<S> {
                 CodecEvent::Head(head) if head.is_interim() => false,
                 CodecEvent::Head(head) => {
                     reading.persistent = head.persistent;
+                    if let Some(coding) = head.fields.get("content-encoding") {
+                        progress.content_coding(coding);
+                    }
                     progress.head(head.status, used as u64);
                     head.body == BodyLength::None
                 }

@@ -21,6 +21,7 @@ use super::adapter::{
 use super::settings;
 use crate::client::stream_limit::StreamLimit;
 use crate::client::{ConnectStage, OpenError};
+use crate::message::report_coding;
 use crate::{Priority, Progress, RequestError, alt_svc};
 use tls::ClientSessions;
 
@@ -222,6 +223,7 @@ impl H3Exchange<'_> {
         };
         let head_bytes = self.tally.borrow().received(id).head_bytes;
         alt_svc::tell(head.headers(), &mut **self.progress.borrow_mut());
+        report_coding(head.headers(), &mut **self.progress.borrow_mut());
         self.progress.borrow_mut().head(head.status().as_u16(), head_bytes);
         let begun = |error| of_stream(error, true);
         while let Some(mut piece) = stream.recv_data().await.map_err(begun)? {

@@ -1,8 +1,8 @@
 //! Pages for measuring a browser's compute costs (`farlink calibrate`).
 
 use crate::{
-    After, BodySource, Edge, Error, HostId, Kind, Object, ObjectId, ObjectPriority, Page, PageHost,
-    Provenance, SizeEstimate,
+    After, BodyCoding, BodySource, Edge, Error, HostId, Kind, Object, ObjectId, ObjectPriority,
+    Page, PageHost, Provenance, SizeEstimate,
 };
 
 /// Prefix of their names; a number from 1 follows.
@@ -82,6 +82,7 @@ fn object(page: usize, index: u32, kind: Kind, body_bytes: u64, waits_for: Vec<E
         header_provenance: Provenance::Defaulted,
         body_bytes,
         body_source: BodySource::Specified,
+        coding: BodyCoding::Identity,
         think: SizeEstimate::default(),
         waits_for,
         priority: ObjectPriority::Low,

@@ -6,8 +6,8 @@
 //! no faster: the request travels with the acknowledgement that completes the handshake.
 
 use crate::{
-    BodySource, Error, HostId, Kind, Object, ObjectPriority, Page, PageHost, Provenance,
-    SizeEstimate,
+    BodyCoding, BodySource, Error, HostId, Kind, Object, ObjectPriority, Page, PageHost,
+    Provenance, SizeEstimate,
 };
 
 /// Maximum number of connections.
@@ -102,6 +102,7 @@ impl Transfer {
             header_provenance: Provenance::Measured,
             body_bytes: down,
             body_source: BodySource::Specified,
+            coding: BodyCoding::Identity,
             think: SizeEstimate::default(),
             waits_for: Vec::new(),
             priority: ObjectPriority::Highest,

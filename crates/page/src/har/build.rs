@@ -10,7 +10,8 @@ use super::log::HarLog;
 use super::select::Selection;
 use super::{discovery, exchange};
 use crate::{
-    BodySource, Caution, Edge, Kind, Object, Page, PageSummary, RecordedTimes, Recording, rendering,
+    BodyCoding, BodySource, Caution, Edge, Kind, Object, Page, PageSummary, RecordedTimes,
+    Recording, rendering,
 };
 
 /// Slack in microseconds: entries that end later than this after the load event did not hold it up.
@@ -37,6 +38,7 @@ pub(super) fn page(name: &str, log: &HarLog, selection: Selection<'_>) -> Page {
                     .unwrap_or_else(|| blocks_load(entry, kinds[at], selection.loaded_at)),
             body_bytes: bodies[at],
             body_source: sizes[at].1,
+            coding: exchange::coding(entry, bodies[at]),
             ..object(entry, kinds[at], &hosts, waits_for)
         })
         .collect();
@@ -113,6 +115,7 @@ fn object(entry: &HarEntry, kind: Kind, hosts: &Hosts, waits_for: Vec<Edge>) -> 
         header_provenance: request_known.max(response_known),
         body_bytes: 0,
         body_source: BodySource::Unknown,
+        coding: BodyCoding::Identity,
         think: discovery::think(entry.timings.wait, hosts.round_trip(host)),
         waits_for,
         priority: exchange::priority(entry, kind),

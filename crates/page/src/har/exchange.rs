@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use super::entry::{HarEntry, Headers};
-use crate::{BodySource, Kind, ObjectPriority, Provenance};
+use crate::{BodyCoding, BodySource, Kind, ObjectPriority, Provenance};
 
 /// Kind of the response.
 pub(super) fn kind(entry: &HarEntry) -> Kind {
@@ -217,6 +217,16 @@ pub(super) fn body(entry: &HarEntry) -> (u64, BodySource) {
     }
 }
 
+/// The coding of a body of this size. Recorders state a decoded size beside `Content-Encoding`.
+pub(super) fn coding(entry: &HarEntry, body_bytes: u64) -> BodyCoding {
+    let field = entry.response_headers.get("content-encoding").unwrap_or("");
+    let is_coded = field.split(',').map(str::trim).any(|it| !it.is_empty() && it != "identity");
+    match is_coded && body_bytes > 0 {
+        true => BodyCoding::Compressed { decoded_bytes: entry.content_size.unwrap_or(body_bytes) },
+        false => BodyCoding::Identity,
+    }
+}
+
 /// `_transferSize` less the head, unless the recording's other figures contradict it.
 fn from_transfer(entry: &HarEntry) -> Option<u64> {
     let transfer = entry.transfer_size.filter(|bytes| *bytes > 0)?;
@@ -259,15 +269,35 @@ mod tests {
     use super::super::entry::EntryReader;
     use super::*;
 
-    fn answer(status: u16, headers: &[(&str, &str)]) -> bool {
-        let headers: Vec<_> =
-            headers.iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
+    fn answered(response: serde_json::Value) -> HarEntry {
         let value = json!({
             "startedDateTime": "2024-05-01T10:00:00Z",
             "request": {"url": "https://a.test/"},
-            "response": {"status": status, "headers": headers},
+            "response": response,
         });
-        cacheable(&EntryReader::new("a", &[]).read(0, &value).unwrap())
+        EntryReader::new("a", &[]).read(0, &value).unwrap()
+    }
+
+    fn listed(headers: &[(&str, &str)]) -> Vec<serde_json::Value> {
+        headers.iter().map(|(name, value)| json!({"name": name, "value": value})).collect()
+    }
+
+    fn answer(status: u16, headers: &[(&str, &str)]) -> bool {
+        cacheable(&answered(json!({"status": status, "headers": listed(headers)})))
+    }
+
+    #[test]
+    fn a_named_coding_gives_the_content_another_size() {
+        let coded = |headers: &[(&str, &str)]| {
+            let content = json!({"size": 9000});
+            let response = json!({"status": 200, "headers": listed(headers), "bodySize": 3000, "content": content});
+            let entry = answered(response);
+            coding(&entry, body(&entry).0)
+        };
+        let gzip = BodyCoding::Compressed { decoded_bytes: 9000 };
+        assert_eq!(coded(&[("Content-Encoding", "gzip")]), gzip);
+        assert_eq!(coded(&[("content-encoding", "identity")]), BodyCoding::Identity);
+        assert_eq!(coded(&[]), BodyCoding::Identity);
     }
 
     const DATE: (&str, &str) = ("Date", "Wed, 01 May 2024 10:00:00 GMT");

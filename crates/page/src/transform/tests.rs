@@ -99,6 +99,25 @@ fn text_is_compressed_and_its_places_with_it() {
 }
 
 #[test]
+fn nothing_is_compressed_after_all() {
+    let (plain, compressed) = (page("synthetic:2x1KB"), page("synthetic:2x1KB~gzip=25%"));
+    let uncompressed = page("synthetic:2x1KB~gzip=25%~uncompressed");
+    for (before, after) in plain.objects.iter().zip(&uncompressed.objects) {
+        assert_eq!(before.body_bytes, after.body_bytes);
+        assert_eq!(before.response_header_bytes, after.response_header_bytes);
+    }
+    assert_eq!(plain.objects[1].waits_for[0].after, After::Bytes(260));
+    let After::Bytes(place) = uncompressed.objects[1].waits_for[0].after else { panic!() };
+    assert!((260..=264).contains(&place), "{place}");
+    // An image is left alone; the document shrinks again to what it was.
+    assert_eq!(compressed.root().compressible_to(), None);
+    let share = compressed.root().body_bytes as f64 / plain.root().body_bytes as f64;
+    assert_eq!(uncompressed.root().compressible_to(), Some(share));
+    assert_eq!(plain.root().compressible_to(), Some(0.36));
+    assert_eq!(uncompressed.objects[1].compressible_to(), None);
+}
+
+#[test]
 fn one_after_another_from_left_to_right() {
     let page = page("synthetic:40x12KB~sprite=20KB~shard=2~gzip=30%");
     assert_eq!((page.objects.len(), page.hosts.len()), (2, 2));

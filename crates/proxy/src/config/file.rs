@@ -213,6 +213,8 @@ pub(crate) struct CacheTable {
     pub(crate) heuristic_at_most: Option<ConfigDuration>,
     #[serde(default)]
     pub(crate) set_cookie: SetCookieSetting,
+    #[serde(default)]
+    pub(crate) early_hints: bool,
     pub(crate) targets: Option<Vec<FieldName>>,
     #[serde(default)]
     pub(crate) purge: Vec<ConfigNetwork>,
@@ -395,6 +397,7 @@ impl File {
             heuristic_percent,
             heuristic_at_most,
             set_cookie,
+            early_hints: false,
             targets: None,
             purge: Vec::new(),
         });

@@ -26,6 +26,7 @@ use super::{ConfigError, ConfigLocation, ConfigSource};
 use crate::access::{AllowedClients, Destinations, PortSet, Users};
 use crate::caching::{self, DiskSettings};
 use crate::compression::{Coding, CompressionSettings};
+use crate::early_hints::SharedHints;
 use crate::fields::{Disclosure, ViaPseudonym};
 use crate::overrides::Overrides;
 use crate::pac::{Pac, PacRule};
@@ -105,6 +106,11 @@ impl ConfigResolver<'_> {
                 .map_or(Trust::System, |path| Trust::File(self.path(path))),
             via: ViaPseudonym::new(via),
             cache: file.cache.as_ref().map(|cache| self.cache(cache)).transpose()?,
+            early_hints: file
+                .cache
+                .as_ref()
+                .is_some_and(|cache| cache.early_hints)
+                .then(SharedHints::default),
             compression: file.compression.as_ref().map(|it| self.compression(it)).transpose()?,
             disk: file.cache.as_ref().map_or(Ok(None), |cache| self.disk(cache))?,
             pac: file.pac.as_ref().map(|pac| self.pac(pac)).transpose()?,

@@ -16,6 +16,7 @@ use serde::Deserialize;
 use crate::access::{AllowedClients, Destinations, Users, matches};
 use crate::caching;
 use crate::compression::CompressionSettings;
+use crate::early_hints::SharedHints;
 use crate::fields::{Disclosure, ViaPseudonym};
 use crate::observation::ExchangeObserver;
 use crate::overrides::Overrides;
@@ -48,6 +49,8 @@ pub struct ProxyConfig {
     pub cache: Option<caching::CacheSettings>,
     /// Compression of answers; `None` if they are passed on as they are.
     pub compression: Option<CompressionSettings>,
+    /// Hints (103) ahead of answers for documents, learnt from past loads; `None` if they are not wanted.
+    pub early_hints: Option<SharedHints>,
     /// Clients that may remove stored responses with the method `PURGE`.
     pub purgers: Vec<IpNet>,
     /// Settings of the disk tier; `None` to keep nothing across a restart.
@@ -85,6 +88,7 @@ impl Default for ProxyConfig {
             via: ViaPseudonym::new("farlink"),
             cache: None,
             compression: None,
+            early_hints: None,
             purgers: Vec::new(),
             disk: None,
             pac: None,

@@ -4,7 +4,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cache::{Hit, Lookup, Tolerance};
-use http::{HeaderValue, Method};
+use http::header::ACCEPT_ENCODING;
+use http::{HeaderMap, HeaderValue, Method, Response};
 use http_stack::server::RequestBody;
 use http_stack::{Answer, Reply, RequestHead};
 use tls::Protocol;
@@ -17,6 +18,7 @@ use super::replies::RefusedRequest;
 use super::route::RequestRoute;
 use super::transit::Interims;
 use crate::caching::{CacheStore, PreparedResponse, RequestFields};
+use crate::early_hints::{BrowserRequest, early_hints};
 use crate::journal::{HitSummary, LogEntry, RequestNote, RequestOutcome};
 use crate::target::Scheme;
 
@@ -128,10 +130,16 @@ impl Dispatcher {
         head: &RequestHead<'_>,
         user: Option<String>,
     ) -> Admitted {
+        let hints = self.hints(&route, head);
         if let Some(found) = self.stored(&route, head) {
             return Admitted::Stored(user, found);
         }
-        Admitted::Known(user, self.job(route, head))
+        let job = self.job(route, head);
+        if let (Ok(job), Some(hints)) = (&job, hints) {
+            self.proxy.journal.hinted();
+            job.interims().put(hints);
+        }
+        Admitted::Known(user, job)
     }
 
     /// The job for a request along `route`.
@@ -149,6 +157,39 @@ impl Dispatcher {
             fetch.alternative = alternative;
         }
         Ok(job)
+    }
+
+    /// Learns from a request, and finds what to hint ahead of its answer. Browsers honour hints over HTTP/2 and HTTP/3.
+    fn hints(&self, route: &RequestRoute<'_, '_>, head: &RequestHead<'_>) -> Option<Response<()>> {
+        let hints = self.proxy.settings.early_hints.as_ref()?;
+        let field = |name| head.fields.get(name).and_then(|value| str::from_utf8(value).ok());
+        let is_known = head.method == "GET" && matches!(head.protocol, Protocol::H2 | Protocol::H3);
+        let (_, Some(path)) = route.place()? else { return None };
+        let origin = format!("{}://{}", head.scheme, head.authority);
+        let request = BrowserRequest {
+            origin: &origin,
+            path,
+            destination: field("sec-fetch-dest").filter(|_| is_known)?,
+            mode: field("sec-fetch-mode")?,
+            referer: field("referer"),
+        };
+        let learnt = hints.see(&request, world::now());
+        if learnt.is_empty() {
+            return None;
+        }
+        let codings = head.fields.get(ACCEPT_ENCODING.as_str()).map(HeaderValue::from_bytes);
+        let fields: HeaderMap =
+            codings.into_iter().flatten().map(|value| (ACCEPT_ENCODING, value)).collect();
+        early_hints(learnt.iter().filter(|hint| self.is_fresh(route, &hint.path, &fields)))
+    }
+
+    /// True if the answer to a GET with these fields for another path of the same site is fresh in memory: then it is for all clients.
+    fn is_fresh(&self, route: &RequestRoute<'_, '_>, path: &str, fields: &HeaderMap) -> bool {
+        let Some(store) = &self.proxy.store else { return false };
+        let Some(key) = route.key_of(path, self.scheme) else { return false };
+        let fields = RequestFields(fields.into());
+        let request = cache::CacheRequest::new(&Method::GET, &fields);
+        matches!(store.memory().lookup(&key, &request, store.now()), Lookup::Hit(_))
     }
 
     fn alternative_along(&self, route: &RequestRoute<'_, '_>) -> Option<HeaderValue> {

@@ -15,7 +15,8 @@ use crate::caching::SingleFlight;
 use crate::config::{HostField, Reverse};
 use crate::fields;
 use crate::upstream::{
-    ClientPeer, FetchError, FetchOrder, Fetched, Health, HealthCheck, OriginAddress, ServerChoice,
+    Attempt, ClientPeer, FetchError, FetchOrder, Fetched, Health, HealthCheck, OriginAddress,
+    ServerChoice,
 };
 
 /// The servers of an origin, for one request.
@@ -110,10 +111,14 @@ impl Proxy {
                 body: &mut *body,
                 begun,
             };
+            let asked = world::now();
             let fetched = self.upstream.fetch(order, inform).await;
-            if let Some(is_failure) = is_failure(&fetched) {
-                servers.health.note(index, is_failure, self.date());
-            }
+            let attempt = Attempt {
+                is_failure: is_failure(&fetched),
+                status: fetched.as_ref().ok().map(|fetched| fetched.head.status().as_u16()),
+                took: world::now().since(asked),
+            };
+            servers.health.note(index, attempt, self.date());
             match fetched {
                 Err(error)
                     if has_more

@@ -82,11 +82,17 @@ impl RequestRoute<'_, '_> {
     /// The cache key of a response along this route, if it leads to an origin. `client_scheme` is the scheme of the client's request:
     /// the origins behind this proxy may answer differently by it.
     pub fn key(&self, client_scheme: Scheme) -> Option<CacheKey<'_>> {
+        let (_, path) = self.place()?;
+        self.key_of(path?, client_scheme)
+    }
+
+    /// The same for another path and query of the same origin.
+    pub fn key_of<'k>(&'k self, path: &'k str, client_scheme: Scheme) -> Option<CacheKey<'k>> {
         match self {
-            RequestRoute::Forward { scheme, authority, path, .. } => {
+            RequestRoute::Forward { scheme, authority, .. } => {
                 Some(CacheKey::new(Partition::default(), *scheme, authority.text, path))
             }
-            RequestRoute::Reverse { site, authority, path, .. } => {
+            RequestRoute::Reverse { site, authority, .. } => {
                 let authority = authority.map_or("", |authority| authority.text);
                 Some(CacheKey::new(site.partition, client_scheme, authority, path))
             }
@@ -116,7 +122,7 @@ pub fn route<'s, 't>(
         RequestTarget::Absolute { scheme: asked, authority, path } => {
             // Over HTTP/2, clients ask a proxy for `https` only by CONNECT: such a request is for the server itself.
             let is_local = single_form && asked == scheme;
-            if is_local && (asked == Scheme::Https || is_pac(settings, path)) {
+            if is_local && (asked == Scheme::Https || is_pac(settings, authority.host, path)) {
                 return local(settings, Some(authority), path);
             }
             // RFC 9112 section 3.2.2: a server accepts a target in absolute form as well. Without a forward proxy it can be meant for no
@@ -136,10 +142,10 @@ fn local<'s, 't>(
     authority: Option<Authority<'t>>,
     path: &'t str,
 ) -> Result<RequestRoute<'s, 't>, RefusedRequest> {
-    if is_pac(settings, path) {
+    let host = authority.map_or("", |authority| authority.host);
+    if is_pac(settings, host, path) {
         return Ok(RequestRoute::Pac);
     }
-    let host = authority.map_or("", |authority| authority.host);
     match site(settings, host, path, true) {
         Some(site) => Ok(RequestRoute::Reverse { site, authority, path }),
         None if settings.reverse.iter().any(|site| has_host(site, host, true)) => Err(
@@ -174,8 +180,11 @@ fn has_path(site: &Reverse, path: &str) -> bool {
     site.paths.is_empty() || site.paths.iter().any(|begin| begins(path, begin))
 }
 
-fn is_pac(settings: &ProxyConfig, path: &str) -> bool {
-    settings.pac.as_ref().is_some_and(|pac| pac.path == path)
+/// True if the auto-configuration file is requested: at its path, or as clients discover it (draft-ietf-wrec-wpad-01 section 4.6).
+fn is_pac(settings: &ProxyConfig, host: &str, path: &str) -> bool {
+    let label = host.split('.').next().unwrap_or_default();
+    let is_discovery = path == "/wpad.dat" && label.eq_ignore_ascii_case("wpad");
+    settings.pac.as_ref().is_some_and(|pac| pac.path == path || is_discovery)
 }
 
 /// Refusal of a host that is not behind this proxy, where there is no forward proxy.
@@ -232,6 +241,12 @@ mod tests {
         assert_eq!(of(&proxy, "CONNECT", "a.test:443", None), "tunnel https://a.test:443");
         assert_eq!(of(&proxy, "GET", "/x", None), "404");
         assert_eq!(of(&proxy, "GET", "/proxy.pac", None), "pac");
+        let by_name = |host| RequestTarget::of("GET", "/wpad.dat", host, None).expect("a target");
+        for (host, is_found) in [("WPAD", true), ("wpad.corp.test:80", true), ("corp.test", false)]
+        {
+            let found = route(&proxy, by_name(host), Scheme::Http, false);
+            assert_eq!(matches!(found, Ok(RequestRoute::Pac)), is_found, "{host}");
+        }
         assert_eq!(of(&proxy, "OPTIONS", "*", None), "itself");
         assert_eq!(
             of(&proxy, "GET", "/x", Some((Scheme::Http, "a.test"))),

@@ -32,6 +32,7 @@ pub struct Metrics {
     received_bytes: AtomicU64,
     compressed_bytes: AtomicU64,
     compressed_from_bytes: AtomicU64,
+    hinted: AtomicU64,
     first_byte: LatencyHistogram,
     lost_lines: AtomicU64,
     gauges: Gauges,
@@ -94,6 +95,10 @@ impl Journal for Arc<Metrics> {
         let HitSummary { protocol, status, sent_bytes } = brief;
         self.count(&RequestOutcome::Hit, place(protocol), status, sent_bytes);
         self.first_byte.add(Duration::ZERO);
+    }
+
+    fn hinted(&self) {
+        add(&self.hinted, 1);
     }
 
     fn done(&self, entry: &LogEntry) {
@@ -187,6 +192,7 @@ pub fn exposition(
                 "Bytes of the same bodies before compression.",
                 sum(&|c| &c.compressed_from_bytes),
             ),
+            ("early_hints_total", "103 responses with learnt hints.", sum(&|c| &c.hinted)),
             ("lost_log_lines_total", "Lines of the log that were lost.", sum(&|c| &c.lost_lines)),
             ("client_connections", "Connections of clients.", sum(&|c| &c.gauges.clients)),
             ("origin_connections", "Connections to origins.", sum(&|c| &c.gauges.origins)),
@@ -207,6 +213,7 @@ pub fn exposition(
         disk.into_iter().for_each(|tally| disk_samples(&mut text, tally));
     }
     server_samples(&mut text, servers);
+    answer_samples(&mut text, servers);
     let name = "farlink_first_byte_seconds";
     text.family(name, "histogram", "From a request's head to its answer's head.");
     let mut below = 0;
@@ -251,6 +258,27 @@ fn server_samples(text: &mut ExpositionText, servers: &[(String, ServerTally)]) 
         for (server, tally) in servers {
             text.sample(&name, &format!("server=\"{server}\""), figure(tally));
         }
+    }
+}
+
+/// Answers by class, and their times.
+fn answer_samples(text: &mut ExpositionText, servers: &[(String, ServerTally)]) {
+    if servers.is_empty() {
+        return;
+    }
+    let name = "farlink_server_responses_total";
+    text.family(name, "counter", "Answers of a server, by the class of their status.");
+    for (server, tally) in servers {
+        for (class, count) in (1..).zip(tally.answers) {
+            text.sample(name, &format!("server=\"{server}\",class=\"{class}xx\""), count);
+        }
+    }
+    let name = "farlink_server_response_seconds";
+    text.family(name, "summary", "From a request to a server to its answer's head.");
+    for (server, tally) in servers {
+        let label = format!("server=\"{server}\"");
+        text.sample(&format!("{name}_sum"), &label, tally.answering.as_secs_f64());
+        text.sample(&format!("{name}_count"), &label, tally.answers.iter().sum::<u64>());
     }
 }
 
@@ -324,7 +352,14 @@ mod tests {
         };
         let cores = [Arc::new(Metrics::default()), Arc::new(Metrics::default())];
         cores.iter().for_each(|core| core.done(&entry));
-        let up = ServerTally { is_up: true, failures: 2, ejections: 1 };
+        cores[1].hinted();
+        let up = ServerTally {
+            is_up: true,
+            failures: 2,
+            ejections: 1,
+            answers: [0, 7, 0, 2, 0],
+            answering: Duration::from_millis(1_500),
+        };
         let text = exposition(&cores, None, &[("http://o:1".to_owned(), up)]);
         for line in [
             "farlink_requests_total{outcome=\"passed\"} 2",
@@ -333,12 +368,17 @@ mod tests {
             "farlink_sent_bytes_total 20",
             "farlink_compressed_bytes_total 20",
             "farlink_compressed_from_bytes_total 80",
+            "farlink_early_hints_total 1",
             "farlink_first_byte_seconds_bucket{le=\"0.01\"} 0",
             "farlink_first_byte_seconds_bucket{le=\"0.025\"} 2",
             "farlink_first_byte_seconds_sum 0.04",
             "farlink_server_up{server=\"http://o:1\"} 1",
             "farlink_server_failures_total{server=\"http://o:1\"} 2",
             "farlink_server_ejections_total{server=\"http://o:1\"} 1",
+            "farlink_server_responses_total{server=\"http://o:1\",class=\"2xx\"} 7",
+            "farlink_server_responses_total{server=\"http://o:1\",class=\"4xx\"} 2",
+            "farlink_server_response_seconds_sum{server=\"http://o:1\"} 1.5",
+            "farlink_server_response_seconds_count{server=\"http://o:1\"} 9",
         ] {
             assert!(text.lines().any(|had| had == line), "{line}\n{text}");
         }

@@ -11,6 +11,8 @@ use http_stack::server::{Head, Reply};
 use page::{Browsable, Content, Kind, Object, ObjectPriority, Page};
 use rustc_hash::FxHashMap;
 
+use super::text;
+
 /// Every host of a page with its replies.
 pub struct SiteReplies {
     hosts: Vec<HostReplies>,
@@ -62,11 +64,30 @@ impl SiteReplies {
     pub fn for_caches(page: &Page) -> SiteReplies {
         let body = BodyPattern::for_page(page);
         SiteReplies::with_replies(page, |index, object| {
-            let terms = if object.cacheable { "public, max-age=31536000" } else { "no-store" };
-            let field = [("cache-control", terms.to_owned())];
+            let field = [("cache-control", caching_terms(object).to_owned())];
             let body = body.slice(index, object.body_bytes);
             reply(index, object, media_type(object.kind), &field, body)
         })
+    }
+
+    /// Like [`for_caches`](Site::for_caches), with texts that shrink as the page's do where its origins send them uncompressed. What
+    /// they compress is to stay as it is.
+    pub fn for_compression(page: &Page) -> SiteReplies {
+        let body = BodyPattern::for_page(page);
+        SiteReplies::with_replies(page, |index, object| {
+            let terms = caching_terms(object);
+            let (terms, body) = match object.compressible_to() {
+                Some(share) => (terms.to_owned(), text::text(index, object.body_bytes, share)),
+                None => (format!("{terms}, no-transform"), body.slice(index, object.body_bytes)),
+            };
+            reply(index, object, media_type(object.kind), &[("cache-control", terms)], body)
+        })
+    }
+
+    /// Lower bounds of the bytes to which a proxy compresses the objects of such replies; `None` for an object that it leaves as it is.
+    pub fn least_compressed_bytes(page: &Page) -> Vec<Option<u64>> {
+        let objects = page.objects.iter().enumerate();
+        objects.map(|(index, object)| text::least_compressed_bytes(index, object)).collect()
     }
 
     /// Prepares the replies that a browser needs: real bytes, and the fields that it acts on.
@@ -166,6 +187,10 @@ impl BodyPattern {
         let start = index * BODY_STEP % LAST_PLACE;
         self.0.slice(start..start + len as usize)
     }
+}
+
+fn caching_terms(object: &Object) -> &'static str {
+    if object.cacheable { "public, max-age=31536000" } else { "no-store" }
 }
 
 fn media_type(kind: Kind) -> &'static str {

@@ -139,6 +139,10 @@ impl Journal for CountingJournal {
     fn hit(&self, brief: HitSummary) {
         self.metrics.hit(brief);
     }
+
+    fn hinted(&self) {
+        self.metrics.hinted();
+    }
 }
 
 impl Worker {

@@ -72,6 +72,20 @@ struct ServerHealth {
     contradictions: u32,
     failures: u64,
     ejections: u64,
+    /// Answers by the first digit of their status, from 1.
+    answers: [u64; 5],
+    answering: Duration,
+}
+
+/// A request to a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// True if it failed by the server's fault; `None` if by another's.
+    pub is_failure: Option<bool>,
+    /// The answer's status, if there was one.
+    pub status: Option<u16>,
+    /// Time from the request to the answer's head.
+    pub took: Duration,
 }
 
 /// The server to ask.
@@ -92,6 +106,10 @@ pub struct ServerTally {
     pub failures: u64,
     /// Number of ejections by requests and checks.
     pub ejections: u64,
+    /// Answers by the first digit of their status, from 1.
+    pub answers: [u64; 5],
+    /// Sum of the times from a request to its answer's head.
+    pub answering: Duration,
 }
 
 impl Health {
@@ -115,11 +133,17 @@ impl Health {
         Some(ServerChoice { index, has_more: left().count() > 1 })
     }
 
-    /// Records a request's success or failure at a server.
-    pub fn note(&self, index: usize, is_failure: bool, now: Duration) {
+    /// Records a request to a server.
+    pub fn note(&self, index: usize, attempt: Attempt, now: Duration) {
         let HealthSettings { max_fails, fail_timeout, .. } = self.settings;
         let mut servers = self.lock();
         let server = &mut servers[index];
+        let class = attempt.status.map(|status| usize::from(status / 100).wrapping_sub(1));
+        if let Some(answers) = class.and_then(|class| server.answers.get_mut(class)) {
+            *answers += 1;
+            server.answering += attempt.took;
+        }
+        let Some(is_failure) = attempt.is_failure else { return };
         if !is_failure {
             (server.fails, server.ejected_until) = (0, None);
             return;
@@ -160,6 +184,8 @@ impl Health {
             is_up: server.is_up(now),
             failures: server.failures,
             ejections: server.ejections,
+            answers: server.answers,
+            answering: server.answering,
         };
         self.lock().iter().map(tally).collect()
     }
@@ -183,6 +209,14 @@ mod tests {
         Duration::from_secs(secs)
     }
 
+    fn refused() -> Attempt {
+        Attempt { is_failure: Some(true), status: None, took: secs(1) }
+    }
+
+    fn answered(status: u16) -> Attempt {
+        Attempt { is_failure: Some(false), status: Some(status), took: secs(2) }
+    }
+
     fn chosen(health: &Health, turn: usize, tried: &[usize], now: u64) -> Option<usize> {
         health.choose(turn, tried, secs(now)).map(|choice| choice.index)
     }
@@ -192,23 +226,23 @@ mod tests {
         let health = Health::new(HealthSettings::default(), 3);
         let turns: Vec<_> = (0..4).map(|turn| chosen(&health, turn, &[], 0)).collect();
         assert_eq!(turns, [Some(0), Some(1), Some(2), Some(0)]);
-        health.note(1, true, secs(0));
-        health.note(1, true, secs(0));
+        health.note(1, refused(), secs(0));
+        health.note(1, refused(), secs(0));
         assert_eq!(chosen(&health, 1, &[], 0), Some(1), "two failures are not three");
-        health.note(1, true, secs(0));
+        health.note(1, refused(), secs(0));
         assert_eq!(chosen(&health, 1, &[], 9), Some(2));
         assert_eq!(chosen(&health, 1, &[2, 0], 9), Some(1), "for want of others");
         assert_eq!(chosen(&health, 1, &[2, 0, 1], 9), None);
         assert_eq!(chosen(&health, 1, &[], 10), Some(1), "it has returned");
-        assert_eq!(
-            health.tally(secs(9))[1],
-            ServerTally { is_up: false, failures: 3, ejections: 1 }
-        );
-        health.note(1, true, secs(10));
+        let tally = health.tally(secs(9))[1];
+        assert_eq!((tally.is_up, tally.failures, tally.ejections), (false, 3, 1));
+        health.note(1, refused(), secs(10));
         assert_eq!(chosen(&health, 1, &[], 11), Some(2), "one more failure is enough then");
-        health.note(1, false, secs(12));
-        health.note(1, true, secs(12));
+        health.note(1, answered(204), secs(12));
+        health.note(1, refused(), secs(12));
         assert_eq!(chosen(&health, 1, &[], 12), Some(1), "an answer forgives all");
+        let tally = health.tally(secs(12))[1];
+        assert_eq!((tally.answers, tally.answering), ([0, 1, 0, 0, 0], secs(2)));
     }
 
     #[test]

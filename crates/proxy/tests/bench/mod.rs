@@ -214,6 +214,8 @@ pub fn h1(request: &str) -> impl Future<Output = String> + use<> {
 #[derive(Debug)]
 pub struct Got {
     pub interim: Vec<u16>,
+    /// The fields `Link` of the interim responses.
+    pub links: Vec<String>,
     pub status: u16,
     pub body: String,
 }
@@ -227,15 +229,19 @@ pub async fn fetch_by_h2(request: Request<()>, body: Option<Bytes>) -> Got {
         let length = Some(piece.len() as u64);
         RequestBody::new(Box::new(Once(Some(piece))), length)
     });
-    let mut interim = Vec::new();
-    let mut inform = |head: http::Response<()>| interim.push(head.status().as_u16());
+    let (mut interim, mut links) = (Vec::new(), Vec::new());
+    let mut inform = |head: http::Response<()>| {
+        interim.push(head.status().as_u16());
+        let fields = head.headers().get_all("link").iter();
+        links.extend(fields.map(|value| value.to_str().expect("ASCII").to_owned()));
+    };
     let got = connection.exchange_informed(&request, body, &mut inform).await.expect("an answer");
     let (status, mut incoming) = (got.head.status().as_u16(), got.body);
     let mut text = Vec::new();
     while let Some(piece) = poll_fn(|cx| incoming.poll_next(cx)).await {
         text.extend_from_slice(&piece.expect("a whole body"));
     }
-    Got { interim, status, body: String::from_utf8(text).expect("text") }
+    Got { interim, links, status, body: String::from_utf8(text).expect("text") }
 }
 
 struct Once(Option<Bytes>);

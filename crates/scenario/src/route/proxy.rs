@@ -26,6 +26,8 @@ pub struct ProxySettings {
     pub workers: Option<u32>,
     /// State of the cache at the start of the journey.
     pub cache: CacheState,
+    /// Answers that it compresses.
+    pub compression: Compression,
     /// Its place.
     pub at: ProxyPlace,
 }
@@ -38,6 +40,18 @@ pub enum Via {
     Get,
     /// Tunnels (`CONNECT`): it relays bytes, and TLS is between client and origin.
     Connect,
+}
+
+/// Answers that a proxy compresses, of those whose type shrinks and which came uncompressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    /// None.
+    #[default]
+    Off,
+    /// Answers that are for all users.
+    Shared,
+    /// Answers for one user as well, whose secrets the size of a compressed body may tell (BREACH).
+    All,
 }
 
 /// State of a proxy's cache at the start of the journey.
@@ -82,6 +96,9 @@ static PRESETS: LazyLock<BTreeMap<String, ProxyPreset>> = LazyLock::new(|| {
 
 const VIAS: [(&str, Via); 2] = [("get", Via::Get), ("connect", Via::Connect)];
 
+const COMPRESSIONS: [(&str, Compression); 3] =
+    [("off", Compression::Off), ("on", Compression::Shared), ("all", Compression::All)];
+
 impl ProxyPreset {
     /// All presets, by name.
     pub fn all() -> &'static BTreeMap<String, ProxyPreset> {
@@ -98,6 +115,7 @@ impl Turn for ProxySettings {
             "keep-alive" => self.keep_alive = Some(on_or_off(value)?),
             "workers" => self.workers = Some(count(value)?),
             "cache" => self.cache = cache(value)?,
+            "compress" => self.compression = one_of(value, &COMPRESSIONS, "off, on or all")?,
             "at" => self.at = ProxyPlace::read(value)?,
             _ => return Err(KnobProblem::Unknown),
         }
@@ -114,6 +132,8 @@ impl Turn for ProxySettings {
             self.keep_alive.map(|on| format!("keep-alive={}", switch(on))),
             count("workers", self.workers),
             (self.cache != usual.cache).then(|| format!("cache={}", self.cache)),
+            (self.compression != usual.compression)
+                .then(|| format!("compress={}", name_of(&COMPRESSIONS, &self.compression))),
             (self.at != usual.at).then(|| format!("at={}", self.at)),
         ];
         turned.into_iter().flatten().collect()

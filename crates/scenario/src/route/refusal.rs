@@ -27,10 +27,10 @@ impl Route {
                 "the direct route has no proxy to be set: leave rtt, rate and loss alone, or use `proxy`",
             ),
             RouteKind::Pep if turns_proxy => Some(
-                "nobody asks a PEP, which opens the connections that clients open: via, upstream, upstream-total, keep-alive, workers, cache and at are those of `proxy`",
+                "nobody asks a PEP, which opens the connections that clients open: via, upstream, upstream-total, keep-alive, workers, cache, compress and at are those of `proxy`",
             ),
             RouteKind::Socks if turns_proxy => Some(
-                "a proxy of SOCKS opens a connection for each of its clients', and reads none: via, upstream, upstream-total, keep-alive, workers and cache are those of `proxy`",
+                "a proxy of SOCKS opens a connection for each of its clients', and reads none: via, upstream, upstream-total, keep-alive, workers, cache and compress are those of `proxy`",
             ),
             RouteKind::Pep if self.pep.fec.is_some() && !self.pep.is_over_quic() => Some(
                 "parity goes below what repairs losses, which TCP does in the kernel: use leg=quic with fec",
@@ -83,7 +83,7 @@ impl Route {
         }
     }
 
-    fn proxy_rules(&self, scenario: &Scenario) -> [RouteRule; 8] {
+    fn proxy_rules(&self, scenario: &Scenario) -> [RouteRule; 10] {
         let stack = &scenario.stack;
         let (is_tunnel, workers) = (self.settings.via == Via::Connect, self.settings.workers);
         [
@@ -102,6 +102,14 @@ impl Route {
             (
                 is_tunnel && (workers.is_some() || self.settings.upstream.is_some()),
                 "a tunnel is no request that could wait for a worker or an upstream connection: leave workers and upstream out, or use via=get",
+            ),
+            (
+                is_tunnel && self.compresses(),
+                "what passes a tunnel is hidden from the proxy, which could not compress it: use via=get, or leave compress out",
+            ),
+            (
+                self.compresses() && scenario.client.program == Program::Chromium,
+                "the files that are made for a browser do not shrink as the page's own: use the client `loader`, or leave compress out",
             ),
             (
                 stack.protocol == Protocol::Recorded && !is_tunnel,

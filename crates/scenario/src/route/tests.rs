@@ -11,7 +11,7 @@ fn refusal(text: &str) -> String {
 
 #[test]
 fn what_is_written_is_read() {
-    let all = "caching-proxy:nokia-netty,rtt=50ms,rate=100mbit,upstream=8,upstream-total=64,keep-alive=off,workers=3,cache=0.6";
+    let all = "caching-proxy:nokia-netty,rtt=50ms,rate=100mbit,upstream=8,upstream-total=64,keep-alive=off,workers=3,cache=0.6,compress=all";
     for text in [
         "direct",
         "direct,rtt=50ms",
@@ -62,6 +62,8 @@ fn anything_else_is_refused() {
         ("direct,workers=1", "no proxy to be set"),
         ("proxy,cache=primed", "use `caching-proxy`"),
         ("caching-proxy,cache=warm", "cold, primed, or the share"),
+        ("proxy,compress=br", "off, on or all"),
+        ("direct,compress=on", "the direct route has no proxy"),
         ("proxy,rtt=1ms,rtt=2ms", "set twice"),
         ("proxy,rtt=50", "a time of 0ms to 60s"),
         ("proxy,upstream=0", "from 1 to 10000"),

@@ -77,6 +77,7 @@ fn redirecting_page() -> Page {
         response_header_bytes: 240,
         body_bytes: 10_000,
         body_source: page::BodySource::Specified,
+        coding: page::BodyCoding::Identity,
         header_provenance: page::Provenance::Measured,
         think: SizeEstimate::default(),
         waits_for,

@@ -4,17 +4,20 @@
 //! to the origin as any other, and is over before the journey's clients begin. Another proxy behind this one is
 //! not asked: its contents are set separately.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::time::Duration;
 
 use browser::HostStack;
 use chance::RandomSource;
+use http::header::ACCEPT_ENCODING;
+use http::{HeaderMap, HeaderValue};
 use http_stack::server::{Answer, Handler, RequestHead, Response};
 use net::Network;
 use page::{Object, Page};
 
+use super::ready::Ready;
 use super::{pep, route};
 use scenario::{CacheState, Scenario, Tier};
 
@@ -22,6 +25,7 @@ use scenario::{CacheState, Scenario, Tier};
 pub(super) struct Earlier {
     host: String,
     url: String,
+    fields: HeaderMap,
 }
 
 /// Allowance for connections, threads and slow start, in addition to round trips and rate.
@@ -34,7 +38,8 @@ const AT_ONCE: usize = 10;
 impl Earlier {
     /// Makes the request.
     pub(super) fn ask<H: Handler>(&self, proxy: &Rc<H>) {
-        let answer = proxy.handle(RequestHead::new("GET", &self.host, &self.url));
+        let head = RequestHead::new("GET", &self.host, &self.url);
+        let answer = proxy.handle(RequestHead { fields: (&self.fields).into(), ..head });
         world::spawn(async move {
             let Answer::Later(response) = answer else { return };
             if let Response::Streamed { mut body, .. } = response.await {
@@ -44,12 +49,38 @@ impl Earlier {
     }
 }
 
+/// Codings that clients' requests for the servers' objects accept: a compressing proxy has an answer for each.
+#[derive(Default)]
+pub(super) struct AcceptedCodings(BTreeMap<usize, HeaderValue>);
+
+impl AcceptedCodings {
+    /// Those of the scenario; none if no proxy compresses.
+    ///
+    /// # Errors
+    /// If its priorities cannot be read, or its browser is unknown.
+    pub(super) fn of(scenario: &Scenario, ready: &Ready) -> Result<AcceptedCodings, String> {
+        if !scenario.route.compresses() {
+            return Ok(AcceptedCodings::default());
+        }
+        let visitable = ready.visitable(scenario)?;
+        let members = ready.members().iter().zip(&visitable);
+        let requests = members.flat_map(|(member, visitable)| {
+            member.objects.iter().copied().zip(visitable.plan.requests())
+        });
+        let accepted = requests.filter_map(|(object, request)| {
+            Some((object, request.headers().get(ACCEPT_ENCODING)?.clone()))
+        });
+        Ok(AcceptedCodings(accepted.collect()))
+    }
+}
+
 /// Requests that fill the cache of a tier as in the scenario, with `nearer` tiers between it and the clients.
 pub(super) fn all(
     tier: &Tier,
     nearer: usize,
     page: &Page,
     arms: &[HostStack],
+    accepted: &AcceptedCodings,
     source: RandomSource,
 ) -> Vec<Earlier> {
     let share = share(tier);
@@ -64,10 +95,12 @@ pub(super) fn all(
         let draw = source.stream(&format!("{purpose}/{index}")).unit();
         is_storable(object) && draw < share
     });
-    held.map(|(_, object)| {
+    held.map(|(index, object)| {
+        let fields = accepted.0.get(&index).cloned();
+        let fields = fields.map(|codings| (ACCEPT_ENCODING, codings)).into_iter().collect();
         let port = arms[object.host.0 as usize].port;
         let host = page.host_of(object).authority("http", port);
-        Earlier { url: format!("http://{host}{}", object.path), host }
+        Earlier { url: format!("http://{host}{}", object.path), host, fields }
     })
     .collect()
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use browser::Device;
 use net::{Network, RadioConfig};
-use page::{Kind, ObjectId, Page};
+use page::{After, Kind, Object, ObjectId, Page};
 use record::{CriticalPath, VisitRecord};
 use units::Time;
 
@@ -84,7 +84,8 @@ impl PolicyLimits {
         let think = factors(scenario, ready.page.objects.len(), think);
         let hops = 1 + network.beyond.len();
         let pages = ready.members().iter().map(|member| {
-            Ok((member.name.clone(), Limited::new(scenario, member, &think, visitor, hops)?))
+            let limited = Limited::new(scenario, ready, member, &think, visitor, hops)?;
+            Ok((member.name.clone(), limited))
         });
         let pages = pages.collect::<Result<_, String>>()?;
         let origins = match scenario.server.origins {
@@ -204,6 +205,7 @@ impl Limited {
     /// Prepares a page of the journey. `think` are the factors on the servers' times; the network has `hops` hops.
     fn new(
         scenario: &Scenario,
+        ready: &Ready,
         member: &JourneyPage,
         think: &[f64],
         visitor: Visitor,
@@ -235,6 +237,9 @@ impl Limited {
             };
             object_work.push(own.mul_f64(compute[index]));
         }
+        if let Some(least) = ready.least_compressed(scenario) {
+            compress(&mut page, |object| least[member.objects[object]]);
+        }
         let nearest = route::nearest(scenario, &page, hops);
         Ok(Limited { page, object_work, nearest })
     }
@@ -251,5 +256,25 @@ impl Limited {
             object.blocks_load &= came.contains(&(index as u32));
         }
         Cow::Owned(page)
+    }
+}
+
+/// Bytes of a text that may be decoded from fewer of its compressed bytes than its average says.
+const RUN_AHEAD_BYTES: u64 = 512;
+
+/// Reduces bodies to their size behind a compressing proxy, and moves the places in them as far forward as a decoder may be.
+fn compress(page: &mut Page, least: impl Fn(usize) -> Option<u64>) {
+    let of = |(index, object): (usize, &Object)| Some((object.body_bytes, least(index)?));
+    let sizes: Vec<Option<(u64, u64)>> = page.objects.iter().enumerate().map(of).collect();
+    for edge in page.objects.iter_mut().flat_map(|object| &mut object.waits_for) {
+        if let (After::Bytes(at), Some((whole, least))) =
+            (&mut edge.after, sizes[edge.object.0 as usize])
+        {
+            let sure = at.saturating_sub(RUN_AHEAD_BYTES);
+            *at = (sure as f64 / whole as f64 * least as f64) as u64;
+        }
+    }
+    for (object, size) in page.objects.iter_mut().zip(sizes) {
+        object.body_bytes = size.map_or(object.body_bytes, |(_, least)| least);
     }
 }

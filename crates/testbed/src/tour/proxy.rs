@@ -14,6 +14,7 @@ use http_stack::spdy::Recall;
 use http_stack::timer_wheel::Wheel;
 use proxy::access::{Destinations, PortSet};
 use proxy::caching::{self, CacheStore};
+use proxy::compression::CompressionSettings;
 use proxy::config::{self, Forward, ProxyConfig};
 use proxy::fields::Disclosure;
 use proxy::forward::{self, ProxyHandler, ProxyParts};
@@ -24,14 +25,14 @@ use proxy::{Listen, Meters, UdpPort};
 use tls::{Authorities, PLAN_START, PublicClient, Security};
 use tokio::sync::Semaphore;
 
-use super::earlier::{self, Earlier};
+use super::earlier::{self, AcceptedCodings, Earlier};
 use super::ends::{asked_by, front, tls_of};
 use super::machine::Threads;
 use super::observed::Detail;
 use super::proxied::StepLog;
 use super::ready::Ready;
 use super::{VISIT_LIMIT, route};
-use scenario::{Protocol, ProxySettings, RouteKind, Scenario};
+use scenario::{Compression, Protocol, ProxySettings, RouteKind, Scenario};
 
 /// Default number of concurrent connections to one origin.
 const CONNECTIONS_PER_ORIGIN: usize = 64;
@@ -73,6 +74,7 @@ impl Proxy {
     ) -> Result<Vec<Proxy>, String> {
         let (tiers, addresses) = (scenario.route.tiers(), route::proxy_addresses(scenario));
         let Some(arm) = arms.first() else { return Ok(Vec::new()) };
+        let accepted = AcceptedCodings::of(scenario, ready)?;
         let mut proxies = Vec::new();
         for (nearer, tier) in tiers.iter().enumerate() {
             let asking = nearer.checked_sub(1).map(|nearer| &tiers[nearer]);
@@ -95,7 +97,7 @@ impl Proxy {
                 scheme: if acceptor.tls.is_some() { Scheme::Https } else { Scheme::Http },
                 acceptor,
                 threads: turned.workers,
-                earlier: earlier::all(tier, nearer, &ready.page, arms, source),
+                earlier: earlier::all(tier, nearer, &ready.page, arms, &accepted, source),
             });
         }
         Ok(proxies)
@@ -213,5 +215,18 @@ fn settings(
     if let Some(limit) = turned.upstream_total {
         upstream.connections = limit as usize;
     }
-    Ok(ProxyConfig { listeners: Vec::new(), forward: Some(forward), upstream, ..usual })
+    let compression = match turned.compression {
+        Compression::Off => None,
+        Compression::Shared => Some(CompressionSettings::default()),
+        Compression::All => {
+            Some(CompressionSettings { private: true, ..CompressionSettings::default() })
+        }
+    };
+    Ok(ProxyConfig {
+        listeners: Vec::new(),
+        forward: Some(forward),
+        upstream,
+        compression,
+        ..usual
+    })
 }

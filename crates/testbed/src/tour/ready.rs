@@ -37,6 +37,10 @@ pub(crate) struct Ready {
     advertising: OnceLock<Arc<SiteReplies>>,
     /// The same site with replies that carry caching headers, built on first use.
     for_caches: OnceLock<Arc<SiteReplies>>,
+    /// The same for a compressing proxy, built on first use.
+    for_compression: OnceLock<Arc<SiteReplies>>,
+    /// Least bytes to which such a proxy compresses each of the servers' objects, found on first use.
+    least_compressed: OnceLock<Vec<Option<u64>>>,
     surveys: Surveys,
     pub(crate) notes: Vec<String>,
     /// Digest of the files that it was read from; `None` if there are none.
@@ -251,9 +255,18 @@ impl Ready {
         site: Arc<SiteReplies>,
         notes: Vec<String>,
     ) -> Ready {
-        let [advertising, for_caches] = [OnceLock::new(), OnceLock::new()];
-        let (surveys, digest) = (Surveys::default(), None);
-        Ready { page, members, site, advertising, for_caches, surveys, notes, digest }
+        Ready {
+            page,
+            members,
+            site,
+            advertising: OnceLock::new(),
+            for_caches: OnceLock::new(),
+            for_compression: OnceLock::new(),
+            least_compressed: OnceLock::new(),
+            surveys: Surveys::default(),
+            notes,
+            digest: None,
+        }
     }
 
     /// The page, or those of the list in order.
@@ -284,6 +297,10 @@ impl Ready {
 
     /// Responses of this scenario's servers.
     pub(crate) fn site(&self, scenario: &Scenario) -> Arc<SiteReplies> {
+        if scenario.route.compresses() {
+            let site = || Arc::new(SiteReplies::for_compression(&self.page));
+            return Arc::clone(self.for_compression.get_or_init(site));
+        }
         if scenario.route.has_cache() {
             let site = || Arc::new(SiteReplies::for_caches(&self.page));
             return Arc::clone(self.for_caches.get_or_init(site));
@@ -296,6 +313,12 @@ impl Ready {
         Arc::clone(self.advertising.get_or_init(site))
     }
 
+    /// Lower bounds of the bytes to which the scenario's proxies compress each of the servers' objects; `None` if they compress nothing.
+    pub(super) fn least_compressed(&self, scenario: &Scenario) -> Option<&[Option<u64>]> {
+        let find = || SiteReplies::least_compressed_bytes(&self.page);
+        scenario.route.compresses().then(|| &self.least_compressed.get_or_init(find)[..])
+    }
+
     /// The pages as visited by this scenario's clients.
     ///
     /// # Errors
@@ -305,7 +328,12 @@ impl Ready {
         let priorities = super::protocols::priorities(scenario)?;
         let policy = Policy::named(&scenario.client.browser).map_err(|error| error.to_string())?;
         let images_by_parser = policy.images_by_parser;
-        let asking = RequestSettings { heads: heads(scenario), priorities, images_by_parser };
+        let asking = RequestSettings {
+            heads: heads(scenario),
+            priorities,
+            images_by_parser,
+            accepts_new_codings: scenario.route.compresses(),
+        };
         let visitable = |member: &JourneyPage| Visitable {
             name: member.name.clone(),
             plan: member.load_plan(&arms, &asking),

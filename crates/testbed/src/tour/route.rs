@@ -188,6 +188,12 @@ pub(super) fn notes(scenario: &Scenario) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if route.compresses() {
+        notes.push(
+            "the proxy's compression takes no time; texts that the page's origins send uncompressed shrink as they were recorded to, or else as is typical of their kind"
+                .to_owned(),
+        );
+    }
     if route.has_proxy() && !scenario.traffic.is_none() {
         notes.push("background traffic does not pass the proxy".to_owned());
     }

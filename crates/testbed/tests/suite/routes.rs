@@ -508,3 +508,60 @@ fn what_a_pep_has_nothing_to_do_with_is_refused() {
     let host = refusal(&|scenario| scenario.route = "pep,bypass=nowhere.test".parse().unwrap());
     assert!(host.contains("no host `nowhere.test`"), "{host}");
 }
+
+/// Texts arrive compressed through a proxy that compresses; pictures, and texts that were compressed already, as they are.
+#[test]
+fn a_compressing_proxy_saves_bytes_and_time() {
+    let link = "rtt=300ms,down=1mbit,up=1mbit,queue=100pkt";
+    for protocol in
+        [Protocol::H10, Protocol::H1, Protocol::H1Pipelined, Protocol::Spdy, Protocol::H2]
+    {
+        let visit = |page: &str, route| load(routed(page, link, route, protocol, Tls::None));
+        let bytes = |record: &VisitRecord, index: usize| record.objects[index].body_bytes;
+        let plain = visit("cardaci2015-wikipedia", "proxy");
+        let compressed = visit("cardaci2015-wikipedia", "proxy,compress=all");
+        let page = page::open("cardaci2015-wikipedia").unwrap();
+        for (index, object) in page.objects.iter().enumerate() {
+            let (before, after) = (bytes(&plain, index), bytes(&compressed, index));
+            match object.compressible_to().filter(|_| object.body_bytes >= 1_024) {
+                None => assert_eq!(after, before, "{protocol} {}", object.url),
+                Some(share) => {
+                    let left = after as f64 / before as f64;
+                    let slack = 0.02 + 200.0 / before as f64;
+                    assert!((left - share).abs() < slack, "{protocol} {}: {left}", object.url);
+                }
+            }
+        }
+        assert!(compressed.plt_ns() < plain.plt_ns(), "{protocol}");
+        // Answers to requests with cookies are left alone unless they are for all.
+        let shared = visit("cardaci2015-wikipedia", "proxy,compress=on");
+        assert!(bytes(&shared, 0) == bytes(&plain, 0) || page.objects[0].cacheable);
+        let already = visit("cardaci2015-wikipedia~gzip=40%", "proxy,compress=all");
+        let as_it_was = visit("cardaci2015-wikipedia~gzip=40%", "proxy");
+        let pairs = already.objects.iter().zip(&as_it_was.objects);
+        assert!(pairs.map(|(one, other)| (one.body_bytes, other.body_bytes)).all(|(a, b)| a == b));
+    }
+}
+
+/// A cached text is compressed for a client that accepts it, as one that comes from its origin.
+#[test]
+fn a_compressing_proxy_serves_from_its_cache() {
+    let link = "rtt=300ms,down=1mbit,up=1mbit,queue=100pkt";
+    let visit =
+        |route| load(routed("cardaci2015-wikipedia", link, route, Protocol::H2, Tls::Tls13));
+    let whole = |record: &VisitRecord| record.objects.iter().map(|it| it.body_bytes).sum::<u64>();
+    let plain = visit("caching-proxy,cache=primed");
+    let primed = visit("caching-proxy,cache=primed,compress=on");
+    assert!(whole(&primed) < whole(&plain), "{} {}", whole(&primed), whole(&plain));
+    let asked = |record: &VisitRecord| {
+        proxied(record).iter().filter(|step| step.origin_first_ns.is_some()).count()
+    };
+    assert_eq!(
+        asked(&primed),
+        asked(&plain),
+        "the codings that are held are those that are asked for"
+    );
+    // What is flushed depends on how it arrives.
+    let streamed = whole(&visit("caching-proxy,compress=on"));
+    assert!(streamed.abs_diff(whole(&primed)) * 50 < streamed, "{streamed} {}", whole(&primed));
+}

@@ -14,6 +14,7 @@ use http::{Method, Response, Uri};
 use super::{exchange, failure};
 use crate::h2::metering::UnsentBody;
 use crate::h2::wire::observer::SharedObserver;
+use crate::message::report_coding;
 use crate::{Progress, Promises, RequestError, alt_svc};
 
 /// A stream's frame account, for the life of its exchange.
@@ -106,6 +107,7 @@ pub(super) fn begin(
     progress: &mut dyn Progress,
 ) -> RecvStream {
     alt_svc::tell(response.headers(), progress);
+    report_coding(response.headers(), progress);
     progress.head(response.status().as_u16(), watch.head_bytes());
     response.into_body()
 }

@@ -61,6 +61,9 @@ impl<'a> SpdyExchange<'a> {
                     RequestError::Protocol(missing.to_string())
                 })?;
                 self.has_begun = true;
+                if let Some(coding) = head.fields.get("content-encoding") {
+                    self.progress.content_coding(coding);
+                }
                 self.progress.head(status, head.wire_bytes as u64);
                 Ok(head.fin)
             }
