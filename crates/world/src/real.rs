@@ -14,12 +14,14 @@ use crate::ambient::{self, SharedContext, WorldKind};
 use crate::report::Keeping;
 
 mod clock;
+mod inherited;
 mod recorder;
 mod tcp_socket;
 mod timers;
 mod udp_socket;
 
 pub(crate) use clock::{epoch, now};
+pub use inherited::inherit;
 pub use recorder::report;
 pub(crate) use tcp_socket::{TcpListener, TcpStream};
 pub(crate) use timers::{Sleep, sleep_until};

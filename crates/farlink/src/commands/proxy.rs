@@ -1,6 +1,7 @@
 //! `farlink proxy`.
 
 pub(super) mod credentials;
+mod inherited;
 mod log;
 mod signals;
 mod stores;
@@ -37,6 +38,7 @@ pub fn run(args: &Proxy) -> Result<ExitCode, CliError> {
     let pseudonym = ViaPseudonym::random_pseudonym();
     let started = ProxyStart { args, pseudonym, start: since_1970() };
     let settings = started.settings()?;
+    inherited::take(&settings)?;
     workers::raise_descriptors();
     workers::keep_pages_small();
     // Before any thread is started: threads inherit the signal mask.

@@ -6,6 +6,7 @@
 )]
 
 mod abuse;
+mod activated;
 mod caching;
 #[path = "../common/mod.rs"]
 mod common;

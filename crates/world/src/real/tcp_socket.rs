@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::clock;
+use super::inherited::inherited;
 use super::recorder::{self, RecordedConnection};
 
 /// Maximum number of connections that wait to be accepted (nginx's default on Linux).
@@ -139,10 +140,18 @@ fn new_socket(address: SocketAddr) -> io::Result<tokio::net::TcpSocket> {
 }
 
 /// A socket that accepts connections.
-pub(crate) struct TcpListener(tokio::net::TcpListener);
+pub(crate) struct TcpListener {
+    socket: tokio::net::TcpListener,
+    /// True if others may go on listening with it.
+    is_inherited: bool,
+}
 
 impl TcpListener {
     pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+        if let Some(socket) = inherited(address)? {
+            let socket = tokio::net::TcpListener::from_std(socket)?;
+            return Ok(TcpListener { socket, is_inherited: true });
+        }
         TcpListener::listen(new_socket(address)?, address)
     }
 
@@ -173,17 +182,18 @@ impl TcpListener {
         #[cfg(target_os = "linux")]
         socket.set_reuseport(true)?;
         socket.bind(address)?;
-        socket.listen(BACKLOG).map(TcpListener)
+        let socket = socket.listen(BACKLOG)?;
+        Ok(TcpListener { socket, is_inherited: false })
     }
 
     pub(crate) async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
-        let (socket, peer) = self.0.accept().await?;
+        let (socket, peer) = self.socket.accept().await?;
         Ok((TcpStream::adopt(socket, None)?, peer))
     }
 
     /// The next waiting connection, without waiting; asks the kernel itself, for the runtime may not know of it yet.
     pub(crate) fn accept_waiting(&self) -> io::Result<Option<(TcpStream, SocketAddr)>> {
-        let socket = match socket2::SockRef::from(&self.0).accept() {
+        let socket = match socket2::SockRef::from(&self.socket).accept() {
             Ok((socket, _)) => std::net::TcpStream::from(socket),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
             Err(error) => return Err(error),
@@ -195,11 +205,15 @@ impl TcpListener {
     }
 
     /// Drops the first packet of every handshake from now on; those under way may finish. If that is not possible, the queue becomes as
-    /// short as possible: Linux then drops them while one connection waits to be accepted.
+    /// short as possible: Linux then drops them while one connection waits to be accepted. New connections to an inherited socket wait
+    /// for the next process.
     pub(crate) fn refuse_handshakes(&self) -> io::Result<()> {
+        if self.is_inherited {
+            return Ok(());
+        }
         #[cfg(target_os = "linux")]
         {
-            let socket = socket2::SockRef::from(&self.0);
+            let socket = socket2::SockRef::from(&self.socket);
             socket.attach_filter(&DROP_SYN).inspect_err(|_| drop(socket.listen(0)))
         }
         #[cfg(not(target_os = "linux"))]
@@ -210,7 +224,7 @@ impl TcpListener {
     }
 
     pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.0.local_addr()
+        self.socket.local_addr()
     }
 }
 
