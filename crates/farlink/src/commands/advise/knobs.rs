@@ -38,6 +38,12 @@ const SECURITY: &str = "stack.security";
 /// The setting of the route.
 pub const ROUTE: &str = "route";
 
+/// Proxies that `--middleboxes` tries.
+pub const PROXY: &str = "proxy";
+pub const COMPRESSING: &str = "proxy,compress=on";
+pub const CACHING: &str = "caching-proxy,cache=primed";
+pub const ACCELERATING: &str = "caching-proxy,cache=primed,compress=on";
+
 /// The setting of the protocol.
 pub const PROTOCOL: &str = "stack.protocol";
 
@@ -96,7 +102,7 @@ pub fn all(scope: KnobScope) -> Vec<Knob> {
     }
     // Routes that a protocol cannot take are refused, and left out.
     if scope.middleboxes {
-        all.push(setting(ROUTE, &["pep", "proxy", "caching-proxy,cache=primed"], &[]));
+        all.push(setting(ROUTE, &["pep", PROXY, COMPRESSING, CACHING, ACCELERATING], &[]));
     }
     all
 }
@@ -164,8 +170,15 @@ pub fn words(key: &str, value: &str) -> String {
         ("transport.quic", value) => format!("QUIC with {value}"),
         ("server.scheduler", value) => format!("responses scheduled {value}"),
         (ROUTE, "pep") => "PEP on both sides of the network".to_owned(),
-        (ROUTE, "proxy") => "proxy at the network's far end".to_owned(),
-        (ROUTE, _) => "proxy at the network's far end that has the page in its cache".to_owned(),
+        (ROUTE, PROXY) => "proxy at the network's far end".to_owned(),
+        (ROUTE, COMPRESSING) => "proxy at the network's far end that compresses".to_owned(),
+        (ROUTE, CACHING) => {
+            "proxy at the network's far end that has the page in its cache".to_owned()
+        }
+        (ROUTE, _) => {
+            "proxy at the network's far end that has the page in its cache and compresses"
+                .to_owned()
+        }
         (SECURITY, "resume=0rtt") => "TLS early data (0-RTT)".to_owned(),
         (SECURITY, _) => "ECDSA certificate".to_owned(),
         (_, "preload") => "late style sheets, scripts and fonts named in the head".to_owned(),

@@ -1,6 +1,8 @@
 //! Lines of configuration that make a step of the advice true: for nginx, HAProxy, Caddy and Linux. Where a server has no such
 //! setting, that is said.
 
+use super::knobs::{CACHING, COMPRESSING, PROXY};
+
 /// Where a line belongs, and the line.
 pub type Recipe = (&'static str, &'static str);
 
@@ -69,8 +71,12 @@ pub fn recipes(key: &str, value: &str) -> &'static [Recipe] {
             ("near end", "farlink pep local --config pep-local.toml"),
             ("far end", "farlink pep remote --config pep-remote.toml"),
         ],
-        ("route", "proxy") => &[("far end", "farlink proxy --listen 0.0.0.0:3128")],
-        ("route", _) => &[("far end", "farlink proxy --listen 0.0.0.0:3128 --cache 1GiB")],
+        ("route", PROXY) => &[("far end", "farlink proxy --listen 0.0.0.0:3128")],
+        ("route", COMPRESSING) => &[("far end", "farlink proxy --listen 0.0.0.0:3128 --compress")],
+        ("route", CACHING) => &[("far end", "farlink proxy --listen 0.0.0.0:3128 --cache 1GiB")],
+        ("route", _) => {
+            &[("far end", "farlink proxy --listen 0.0.0.0:3128 --cache 1GiB --compress")]
+        }
         ("hints", _) => &[
             (
                 "site",

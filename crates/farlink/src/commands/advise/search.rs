@@ -1,6 +1,6 @@
 //! The search for the best configuration, with few loads of each: by protocol, first every change alone, then the helpful ones
 //! together; of the best of these every change. With few loads left to make, pairs of changes are left out. Then successive halving: the better ones are loaded more often, since few loads over a
-//! lossy network mislead. Each time every change of the leader joins, and each protocol keeps its best two. All loads are paired by
+//! lossy network mislead. Each time every change of each protocol's leader joins, and each protocol keeps its best two. All loads are paired by
 //! their seeds.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -251,15 +251,16 @@ impl<'a, F: FnMut(&Configuration, u32) -> Option<f64>> Search<'a, F> {
         self.best(left, loads)
     }
 
-    /// Adds the changes of the leader while there are loads to spend.
+    /// Adds the changes of each protocol's leader, the best protocol's first, while there are loads to spend.
     fn widen(&mut self, left: &mut Vec<Configuration>, loads: u32, most: usize) {
-        let Some(leader) = self.best(left.clone(), loads) else {
-            return;
-        };
-        for neighbour in self.space.neighbours(&leader) {
-            if !left.contains(&neighbour) && self.loads() + loads as usize <= most {
-                left.push(neighbour);
-                self.score(&left[left.len() - 1].clone(), loads);
+        let mut protocols = BTreeSet::new();
+        let ranked = self.ranked(left.clone(), loads);
+        for leader in ranked.iter().filter(|it| protocols.insert(it.protocol)) {
+            for neighbour in self.space.neighbours(leader) {
+                if !left.contains(&neighbour) && self.loads() + loads as usize <= most {
+                    left.push(neighbour);
+                    self.score(&left[left.len() - 1].clone(), loads);
+                }
             }
         }
     }
