@@ -4,6 +4,8 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+use toml::Spanned;
+
 use super::resolve::{ConfigResolver, field_names, hosts, networks};
 use super::settings::Reverse;
 use super::values::{ConfigDuration, OriginUrl};
@@ -11,7 +13,7 @@ use super::{ConfigError, file};
 use crate::fields::Disclosure;
 use crate::overrides::Overrides;
 use crate::target::Scheme;
-use crate::upstream::{self, Health, HealthCheck, HealthSettings};
+use crate::upstream::{self, Health, HealthCheck, HealthSettings, OriginAddress};
 
 impl ConfigResolver<'_> {
     pub(super) fn reverse(&self, site: &file::ReverseTable) -> Result<Reverse, ConfigError> {
@@ -124,15 +126,24 @@ impl ConfigResolver<'_> {
         if typed.protocol == Some(file::UpstreamProtocol::H2) {
             settings.protocol = tls::Protocol::H2;
         }
-        if let Some(parent) = &typed.parent {
-            let OriginUrl(destination) = parent.get_ref();
-            if destination.scheme != Scheme::Http {
-                let place = self.source.place(parent.span());
-                return Err(ConfigError::new(place, "a parent proxy is reached in clear text")
-                    .remedy("parent = \"http://HOST:PORT\""));
-            }
-            settings.parent = Some(destination.clone());
-        }
+        settings.parents = self.parents(typed)?;
         Ok(settings)
+    }
+    fn parents(&self, typed: &file::UpstreamTable) -> Result<Vec<OriginAddress>, ConfigError> {
+        if let (Some(one), false) = (&typed.parent, typed.parents.is_empty()) {
+            let problem = "`parent` and `parents` name parent proxies both";
+            return Err(ConfigError::new(self.source.place(one.span()), problem)
+                .remedy("add it to `parents`, and remove `parent`"));
+        }
+        let parent = |named: &Spanned<OriginUrl>| {
+            let OriginUrl(address) = named.get_ref();
+            if address.scheme != Scheme::Http {
+                let place = self.source.place(named.span());
+                return Err(ConfigError::new(place, "a parent proxy is reached in clear text")
+                    .remedy("write a parent as \"http://HOST:PORT\""));
+            }
+            Ok(address.clone())
+        };
+        typed.parent.iter().chain(&typed.parents).map(parent).collect()
     }
 }
