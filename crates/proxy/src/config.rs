@@ -3,11 +3,14 @@
 //!
 //! The input ([`File`]) and the result ([`ProxyConfig`]) are two types: existing settings are valid, and their files have been read.
 
+mod auto_config;
 mod file;
 mod listeners;
+mod origins;
 mod resolve;
 mod rules;
 mod settings;
+mod storage;
 mod values;
 
 use std::fmt;

@@ -9,6 +9,7 @@ mod connections;
 mod fairness;
 mod fetch;
 mod health;
+mod parents;
 mod pool;
 
 use std::time::Duration;
@@ -50,9 +51,9 @@ pub struct UpstreamSettings {
     pub protocol: Protocol,
     /// HTTP/2's windows.
     pub h2: h2::settings::Client,
-    /// Parent proxy through which all origins are reached, chosen by the operator (Squid's `cache_peer ... parent`): requests to origins in clear
-    /// text go to it, and all others through its tunnels.
-    pub parent: Option<OriginAddress>,
+    /// Parent proxies through which all origins are reached, chosen by the operator (Squid's `cache_peer ... parent`): requests to origins in
+    /// clear text go to one of them, and all others through its tunnels.
+    pub parents: Vec<OriginAddress>,
 }
 
 impl UpstreamSettings {
@@ -95,7 +96,7 @@ impl Default for UpstreamSettings {
                 connection_window_bytes: 16 << 20,
                 ..h2::settings::Client::CHROME
             },
-            parent: None,
+            parents: Vec::new(),
         }
     }
 }

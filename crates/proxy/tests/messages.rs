@@ -346,6 +346,34 @@ fn clients_speak_for_nobody_else() {
     assert_eq!(field(&heads[0], "x-real-ip"), "6.6.6.6");
 }
 
+/// While a parent cannot be reached another takes its place, for requests and for tunnels.
+#[test]
+fn a_parent_stands_in_for_another() {
+    let parent = |head: &str| match head.starts_with("CONNECT") {
+        true => vec![Step::say("HTTP/1.1 200 OK\r\n\r\nSSH-2.0-x\r\n"), Step::Close],
+        false => ok("", "through the parent"),
+    };
+    let mut bench = Bench::forward(parent).with_parent();
+    let live = bench.settings.upstream.parents[0].clone();
+    bench.settings.upstream.parents = vec![OriginAddress { port: 81, ..live.clone() }, live];
+    let client = async {
+        let mut came = Vec::new();
+        for number in 0..12 {
+            let request = format!(
+                "GET http://far{number}.test/ HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
+            );
+            came.push(h1(&request).await.ends_with("through the parent"));
+            let tunnel = format!(
+                "CONNECT far{number}.test:443 HTTP/1.1\r\nhost: far{number}.test:443\r\n\r\n"
+            );
+            came.push(h1(&tunnel).await.contains("SSH-2.0-x"));
+        }
+        came
+    };
+    let (came, heads) = bench.run(client);
+    assert_eq!((came.iter().all(|came| *came), heads.len()), (true, 24), "{came:?}");
+}
+
 /// A parent provides tunnels to everything but origins in clear text.
 #[test]
 fn a_parent_leads_tunnels() {

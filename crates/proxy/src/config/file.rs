@@ -193,6 +193,7 @@ pub(crate) struct UpstreamTable {
     pub(crate) idle_timeout: Option<ConfigDuration>,
     pub(crate) protocol: Option<UpstreamProtocol>,
     pub(crate) parent: Option<Spanned<OriginUrl>>,
+    pub(crate) parents: Vec<Spanned<OriginUrl>>,
     pub(crate) trust: Option<PathBuf>,
 }
 

@@ -2,12 +2,10 @@
 
 use std::fs;
 use std::net::SocketAddr;
-use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use cache::{DeltaSeconds, DiskLimits, MemoryLimits, SetCookie, StoragePolicy};
 use http::HeaderName;
 use ipnet::IpNet;
 use tls::Issuer;
@@ -24,21 +22,8 @@ use super::values::{
 };
 use super::{ConfigError, ConfigLocation, ConfigSource};
 use crate::access::{AllowedClients, Destinations, PortSet, Users};
-use crate::caching::{self, DiskSettings};
-use crate::compression::{Coding, CompressionSettings};
 use crate::early_hints::SharedHints;
 use crate::fields::{Disclosure, ViaPseudonym};
-use crate::overrides::Overrides;
-use crate::pac::{Pac, PacRule};
-use crate::target::Scheme;
-use crate::upstream::{self, Health, HealthCheck, HealthSettings};
-
-/// Default limit for the size of stored objects: small ones profit most.
-const OBJECT_BYTES: u64 = 1 << 20;
-const LEAST_CACHE_BYTES: u64 = 1 << 20;
-
-/// A disk tier drops its oldest eighth at once: each eighth has room for the largest object.
-const DISK_OBJECTS: u64 = 8;
 
 /// Default drain time after SIGTERM: shorter than the timeouts of Kubernetes and systemd.
 const DRAIN: Duration = Duration::from_secs(25);
@@ -125,43 +110,6 @@ impl ConfigResolver<'_> {
         })
     }
 
-    fn compression(
-        &self,
-        table: &file::CompressionTable,
-    ) -> Result<CompressionSettings, ConfigError> {
-        let mut settings = CompressionSettings { private: table.private, ..Default::default() };
-        if let Some(codings) = &table.codings {
-            if codings.get_ref().is_empty() {
-                return Err(ConfigError::new(self.source.place(codings.span()), "no codings")
-                    .remedy("leave out the table [compression] to compress nothing"));
-            }
-            settings.codings = codings
-                .get_ref()
-                .iter()
-                .map(|name| {
-                    Coding::named(name.get_ref()).ok_or_else(|| {
-                        let problem = format!("`{}` is not a coding", name.get_ref());
-                        ConfigError::new(self.source.place(name.span()), problem)
-                            .remedy("codings are \"br\", \"zstd\" and \"gzip\"")
-                    })
-                })
-                .collect::<Result<_, _>>()?;
-        }
-        if let Some(types) = &table.types {
-            let wrong = types.iter().find(|it| !is_media_type(it.get_ref()));
-            if let Some(wrong) = wrong {
-                let problem = format!("`{}` is not a media type", wrong.get_ref());
-                return Err(ConfigError::new(self.source.place(wrong.span()), problem)
-                    .remedy("write types as \"text/html\", or \"text/*\" for all of a kind"));
-            }
-            settings.types = types.iter().map(|it| it.get_ref().clone()).collect();
-        }
-        if let Some(least) = &table.least {
-            settings.least_bytes = least.0;
-        }
-        Ok(settings)
-    }
-
     /// Refuses an open proxy: it would be abused within hours.
     fn refuse_open_proxy(&self, file: &File) -> Result<(), ConfigError> {
         let is_restricted = !file.clients.networks.is_empty() || file.clients.users.is_some();
@@ -208,225 +156,6 @@ impl ConfigResolver<'_> {
         Ok(AdminSettings { address, users })
     }
 
-    fn reverse(&self, site: &file::ReverseTable) -> Result<Reverse, ConfigError> {
-        let origins = site.origins.get_ref();
-        if origins.is_empty() {
-            return Err(ConfigError::new(
-                self.source.place(site.origins.span()),
-                "no origin is named",
-            )
-            .remedy("origins = [\"http://127.0.0.1:8000\"]"));
-        }
-        let hosts = hosts(&site.hosts);
-        let origins: Arc<[_]> = origins.iter().map(|origin| origin.0.clone()).collect();
-        Ok(Reverse {
-            partition: Reverse::partition_of(&hosts, &origins, site.host),
-            health: Arc::new(Health::new(self.health(site)?, origins.len())),
-            hosts,
-            paths: self.paths(&site.paths)?,
-            origins,
-            host_field: site.host,
-            disclosure: site.tell.unwrap_or(Disclosure::XForwarded),
-            trusted: networks(&site.trusted),
-            overrides: site
-                .strip
-                .as_deref()
-                .map_or_else(Overrides::default, |names| Overrides::of(field_names(names))),
-        })
-    }
-
-    fn health(&self, site: &file::ReverseTable) -> Result<HealthSettings, ConfigError> {
-        let mut settings = HealthSettings::default();
-        if let Some(ConfigDuration(span)) = site.connect_timeout {
-            settings.connect_timeout = span;
-        }
-        if let Some(ConfigDuration(span)) = site.fail_timeout {
-            settings.fail_timeout = span;
-        }
-        settings.max_fails = site.max_fails.unwrap_or(settings.max_fails);
-        settings.check = site.check.as_ref().map(|typed| self.check(typed)).transpose()?;
-        Ok(settings)
-    }
-
-    fn check(&self, typed: &file::CheckTable) -> Result<HealthCheck, ConfigError> {
-        let path = typed.path.get_ref();
-        let refused = |what: &str| {
-            ConfigError::new(self.source.place(typed.path.span()), format!("`{path}` {what}"))
-                .remedy("path = \"/health\"")
-        };
-        if !path.starts_with('/') {
-            return Err(refused("is not a path: it must begin with a slash"));
-        }
-        let path = path.parse().map_err(|_| refused("is not a valid path"))?;
-        let mut check = HealthCheck::new(path);
-        if let Some(ConfigDuration(span)) = typed.interval {
-            check.interval = span;
-        }
-        if let Some(ConfigDuration(span)) = typed.timeout {
-            check.timeout = span;
-        }
-        check.rise = typed.rise.map_or(check.rise, NonZeroU32::get);
-        check.fall = typed.fall.map_or(check.fall, NonZeroU32::get);
-        Ok(check)
-    }
-
-    fn upstream(
-        &self,
-        typed: &file::UpstreamTable,
-    ) -> Result<upstream::UpstreamSettings, ConfigError> {
-        let mut settings = upstream::UpstreamSettings::default();
-        let set = |place: &mut Duration, typed: Option<ConfigDuration>| {
-            if let Some(ConfigDuration(span)) = typed {
-                *place = span;
-            }
-        };
-        set(&mut settings.queue_timeout, typed.queue_timeout);
-        set(&mut settings.keep_alive, typed.keep_alive);
-        set(&mut settings.connect_timeout, typed.connect_timeout);
-        set(&mut settings.first_byte_timeout, typed.first_byte_timeout);
-        set(&mut settings.idle_timeout, typed.idle_timeout);
-        if let Some(most) = typed.connections_per_origin {
-            settings.connections_per_origin = most.get() as usize;
-        }
-        if let Some(most) = &typed.connections {
-            settings.connections = most.get_ref().get() as usize;
-            if typed.connections_per_origin.is_none() {
-                let each = settings.connections_per_origin.min(settings.connections);
-                settings.connections_per_origin = each;
-            }
-            if settings.connections < settings.connections_per_origin {
-                let (all, each) = (settings.connections, settings.connections_per_origin);
-                let place = self.source.place(most.span());
-                return Err(ConfigError::new(
-                    place,
-                    format!("{all} connections in all are fewer than {each} per origin"),
-                )
-                .remedy(format!("connections = {each}, or more")));
-            }
-        }
-        if let Some(share) = &typed.client_share {
-            settings.client_share = *share.get_ref();
-            if !(1..=100).contains(share.get_ref()) {
-                let place = self.source.place(share.span());
-                let message = "a client's share is between 1 and 100 percent";
-                return Err(ConfigError::new(place, message).remedy("client_share = 75"));
-            }
-        }
-        if let Some(waiting) = typed.waiting {
-            settings.waiting = waiting as usize;
-        }
-        if typed.protocol == Some(file::UpstreamProtocol::H2) {
-            settings.protocol = tls::Protocol::H2;
-        }
-        if let Some(parent) = &typed.parent {
-            let OriginUrl(destination) = parent.get_ref();
-            if destination.scheme != Scheme::Http {
-                let place = self.source.place(parent.span());
-                return Err(ConfigError::new(place, "a parent proxy is reached in clear text")
-                    .remedy("parent = \"http://HOST:PORT\""));
-            }
-            settings.parent = Some(destination.clone());
-        }
-        Ok(settings)
-    }
-
-    fn cache(&self, typed: &file::CacheTable) -> Result<caching::CacheSettings, ConfigError> {
-        let memory = &typed.memory;
-        let bytes = memory.get_ref().0;
-        if bytes < LEAST_CACHE_BYTES {
-            return Err(ConfigError::new(
-                self.source.place(memory.span()),
-                "a cache of less than 1MiB holds nothing",
-            )
-            .remedy("memory = \"256MiB\""));
-        }
-        let object = typed.object.as_ref().map_or(OBJECT_BYTES, |object| object.get_ref().0);
-        if let Some(object) = typed.object.as_ref().filter(|object| object.get_ref().0 > bytes) {
-            return Err(ConfigError::new(
-                self.source.place(object.span()),
-                "one object would exceed the memory",
-            )
-            .remedy("make `object` smaller, or `memory` larger"));
-        }
-        let mut policy = StoragePolicy::default();
-        if let Some(percent) = typed.heuristic_percent {
-            policy.heuristic.percent = percent;
-        }
-        if let Some(ConfigDuration(span)) = typed.heuristic_at_most {
-            policy.heuristic.at_most = DeltaSeconds::new(span.as_secs());
-        }
-        policy.set_cookie = match typed.set_cookie {
-            file::SetCookieSetting::Refuse => SetCookie::Refuse,
-            file::SetCookieSetting::Strip => SetCookie::Strip,
-            file::SetCookieSetting::Keep => SetCookie::Keep,
-        };
-        policy.targets = match &typed.targets {
-            Some(names) => field_names(names),
-            None => vec![HeaderName::from_static("cdn-cache-control")],
-        };
-        // The index of the disk tier is in memory, too.
-        let bytes = bytes - typed.disk.as_ref().map_or(0, |_| index_bytes(bytes));
-        Ok(caching::CacheSettings {
-            limits: MemoryLimits { bytes, entry_bytes: object.min(bytes) },
-            policy,
-        })
-    }
-
-    fn disk(&self, cache: &file::CacheTable) -> Result<Option<DiskSettings>, ConfigError> {
-        let Some(typed) = &cache.disk else { return Ok(None) };
-        let bytes = typed.size.get_ref().0;
-        let entry_bytes = cache.object.as_ref().map_or(OBJECT_BYTES, |object| object.get_ref().0);
-        if bytes / DISK_OBJECTS < entry_bytes {
-            return Err(ConfigError::new(
-                self.source.place(typed.size.span()),
-                format!("the disk tier has no room for {DISK_OBJECTS} of the largest objects"),
-            )
-            .remedy("make `size` larger, or `cache.object` smaller (by default 1MiB)"));
-        }
-        let index_bytes = index_bytes(cache.memory.get_ref().0);
-        let limits = DiskLimits { bytes, entry_bytes, index_bytes };
-        Ok(Some(DiskSettings { path: self.path(&typed.path), limits }))
-    }
-
-    fn pac(&self, typed: &file::PacTable) -> Result<ServedPacFile, ConfigError> {
-        let path = typed.path.get_ref();
-        if !path.starts_with('/') {
-            return Err(ConfigError::new(
-                self.source.place(typed.path.span()),
-                format!("`{path}` is not a path"),
-            )
-            .remedy(format!("path = \"/{path}\"")));
-        }
-        let rules = typed.rule.iter().map(|rule| {
-            let types =
-                rule.types.iter().map(|text| text.trim_start_matches('.').to_owned()).collect();
-            Ok(PacRule { hosts: hosts(&rule.hosts), types, proxies: self.proxies(&rule.proxies)? })
-        });
-        let pac = Pac {
-            direct_hosts: hosts(&typed.direct_hosts),
-            direct_plain_names: typed.direct_plain_names,
-            rules: rules.collect::<Result<Vec<PacRule>, ConfigError>>()?,
-            proxies: self.proxies(&typed.proxies)?,
-            spread: typed.spread,
-            direct_fallback: typed.direct_fallback,
-        };
-        Ok(ServedPacFile { path: path.clone(), pac })
-    }
-
-    /// Proxies in PAC syntax; `PROXY host:8001-8020` means twenty.
-    fn proxies(&self, typed: &[Spanned<String>]) -> Result<Vec<String>, ConfigError> {
-        let mut proxies = Vec::new();
-        for text in typed {
-            let named = unrolled(text.get_ref()).ok_or_else(|| {
-                let place = self.source.place(text.span());
-                ConfigError::new(place, format!("`{}` is not a proxy in PAC syntax", text.get_ref()))
-                    .remedy("write PROXY HOST:PORT or HTTPS HOST:PORT; several ports as PROXY HOST:8001-8020")
-            })?;
-            proxies.extend(named);
-        }
-        Ok(proxies)
-    }
-
     fn log(&self, typed: &file::LogTable) -> LogSettings {
         let place =
             typed.file.as_ref().map_or(LogPlace::Output, |path| LogPlace::File(self.path(path)));
@@ -446,7 +175,7 @@ impl ConfigResolver<'_> {
     }
 
     /// Resolves a path of the configuration, which is relative to its file.
-    fn path(&self, path: &Path) -> PathBuf {
+    pub(super) fn path(&self, path: &Path) -> PathBuf {
         self.folder.join(path)
     }
 
@@ -457,11 +186,6 @@ impl ConfigResolver<'_> {
             ConfigError::new(place, format!("{} cannot be read: {error}", file.display()))
         })
     }
-}
-
-/// The part of a cache's memory that indexes its disk.
-fn index_bytes(memory: u64) -> u64 {
-    memory / 4
 }
 
 fn destinations(typed: &file::ForwardTable) -> Destinations {
@@ -487,16 +211,6 @@ pub(super) fn networks(typed: &[ConfigNetwork]) -> Vec<IpNet> {
 
 pub(super) fn hosts(typed: &[HostPattern]) -> Vec<String> {
     typed.iter().map(|host| host.0.clone()).collect()
-}
-
-/// The proxies of `PROXY host:8001-8020`.
-fn unrolled(text: &str) -> Option<Vec<String>> {
-    let (kind, place) = text.split_once(' ')?;
-    let (host, ports) = place.trim().rsplit_once(':')?;
-    let is_known =
-        ["PROXY", "HTTPS", "HTTP"].contains(&kind) && !host.is_empty() && !host.contains(' ');
-    let range: PortRange = ports.parse().ok()?;
-    is_known.then(|| range.0.map(|port| format!("{kind} {host}:{port}")).collect())
 }
 
 impl ConfigResolver<'_> {
@@ -529,13 +243,4 @@ impl ConfigResolver<'_> {
         })?;
         Ok(Some(Intercept { hosts: hosts(named.get_ref()), issuer: Arc::new(issuer) }))
     }
-}
-
-/// True for `text/html` and `text/*`.
-fn is_media_type(text: &str) -> bool {
-    let is_token = |part: &str| {
-        !part.is_empty()
-            && part.bytes().all(|it| it.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&it))
-    };
-    text.split_once('/').is_some_and(|(kind, sub)| is_token(kind) && (sub == "*" || is_token(sub)))
 }

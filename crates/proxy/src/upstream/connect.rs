@@ -11,6 +11,7 @@ use world::TcpStream;
 
 use super::UpstreamSettings;
 use super::fetch::FetchError;
+use super::parents::{self, Parents};
 use crate::access::Destinations;
 use crate::target::{Authority, Scheme, bare};
 
@@ -136,17 +137,17 @@ pub(super) async fn connect(
     Err(failed.expect("a name that was found has an address"))
 }
 
-/// Opens a direct connection to `destination`: a tunnel through the parent, if there is one.
+/// Opens a direct connection to `destination`: a tunnel through a parent, if there is one.
 pub(super) async fn reach(
     destination: &OriginAddress,
     reach: ReachPolicy<'_>,
-    parent: Option<&OriginAddress>,
+    parents: &Parents,
 ) -> Result<(Stream, SocketAddr), FetchError> {
-    let Some(parent) = parent else {
+    if parents.is_empty() {
         let (tcp, opened) = connect(destination, reach).await?;
         return Ok((Stream::plain(tcp), opened.address));
-    };
-    let (tcp, opened) = connect(parent, ReachPolicy::Operator).await?;
+    }
+    let (tcp, opened) = connect_to_parent(destination, parents).await?;
     let (tcp, ahead) = led(tcp, &destination.host_and_port()).await?;
     Ok((Stream::plain(tcp).after(ahead), opened.address))
 }
@@ -155,29 +156,52 @@ pub(super) async fn reach(
 async fn connect_for_tls(
     destination: &OriginAddress,
     reach: ReachPolicy<'_>,
-    parent: Option<&OriginAddress>,
+    parents: &Parents,
 ) -> Result<(TcpStream, OpenedConnection), FetchError> {
-    let Some(parent) = parent else { return connect(destination, reach).await };
-    let (tcp, opened) = connect(parent, ReachPolicy::Operator).await?;
+    if parents.is_empty() {
+        return connect(destination, reach).await;
+    }
+    let (tcp, opened) = connect_to_parent(destination, parents).await?;
     Ok((through(tcp, &destination.host_and_port()).await?, opened))
+}
+
+/// Connects to the parent that `destination` belongs to, or to another one if that cannot be reached.
+async fn connect_to_parent(
+    destination: &OriginAddress,
+    parents: &Parents,
+) -> Result<(TcpStream, OpenedConnection), FetchError> {
+    for parent in parents.in_order(destination.bare_host(), world::now()) {
+        let connecting = connect(&parent.address, ReachPolicy::Operator);
+        let connected = match parent.has_more {
+            true => world::timeout(parents::ATTEMPT, connecting)
+                .await
+                .unwrap_or(Err(FetchError::ConnectTimeout)),
+            false => connecting.await,
+        };
+        parents.note(parent.index, connected.is_ok(), world::now());
+        if connected.is_ok() || !parent.has_more {
+            return connected;
+        }
+    }
+    unreachable!("the last parent's failure is final")
 }
 
 /// Opens a connection for HTTP.
 pub(super) async fn open(
     destination: &OriginAddress,
     reach: ReachPolicy<'_>,
+    parents: &Parents,
     settings: &UpstreamSettings,
     tls: &PublicClient,
 ) -> Result<(ClientConnection, OpenedConnection), FetchError> {
     let (stream, opened) = match destination.scheme {
-        // With a parent, `destination` is the parent itself.
+        // With parents, `destination` is one of them.
         Scheme::Http => {
             let (tcp, opened) = connect(destination, reach).await?;
             (Stream::plain(tcp), opened)
         }
         Scheme::Https => {
-            let parent = settings.parent.as_ref();
-            let (tcp, opened) = connect_for_tls(destination, reach, parent).await?;
+            let (tcp, opened) = connect_for_tls(destination, reach, parents).await?;
             let began = world::now();
             let shaken = tls.connect(tcp, destination.bare_host(), settings.protocol).await;
             let stream = shaken.map_err(FetchError::Insecure)?;

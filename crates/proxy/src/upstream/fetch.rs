@@ -25,6 +25,7 @@ use super::body::OriginTunnel;
 use super::body::ResponseBody;
 use super::connect::{OpenedConnection, OriginAddress, ReachPolicy};
 use super::fairness::ClientPeer;
+use super::parents::{self, Parents};
 use super::pool::{ConnectionPool, PoolCount};
 use crate::access::DestinationError;
 use crate::target::Scheme;
@@ -33,6 +34,7 @@ use crate::target::Scheme;
 #[derive(Clone)]
 pub struct Upstream {
     settings: Rc<UpstreamSettings>,
+    parents: Rc<Parents>,
     pool: Rc<ConnectionPool>,
     tls: PublicClient,
     wheel: Wheel,
@@ -74,6 +76,7 @@ impl Upstream {
     /// A client without connections.
     pub fn new(settings: UpstreamSettings, tls: PublicClient, wheel: Wheel) -> Upstream {
         Upstream {
+            parents: Rc::new(Parents::new(settings.parents.clone())),
             pool: ConnectionPool::new(settings.clone()),
             settings: Rc::new(settings),
             tls,
@@ -86,8 +89,7 @@ impl Upstream {
         self.pool.count()
     }
 
-    /// Fetches an order. A request that found its connection dead is retried once on others, if it has no body and is
-    /// idempotent (RFC 9110 section 9.2.2). `inform` is called with interim responses except 100.
+    /// Fetches an order: by a parent if there are some and the origin is in clear text, by another one if the first cannot be reached.
     ///
     /// # Errors
     /// See [`FetchError`].
@@ -96,8 +98,43 @@ impl Upstream {
         order: FetchOrder<'_>,
         inform: &mut dyn FnMut(Response<()>),
     ) -> Result<Fetched, FetchError> {
+        if self.parents.is_empty() || order.destination.scheme != Scheme::Http {
+            return self.fetch_directly(order, inform).await;
+        }
+        let FetchOrder { destination, client, mut request, body, begun, .. } = order;
+        request.extensions_mut().insert(AbsoluteForm);
+        for parent in self.parents.in_order(destination.bare_host(), world::now()) {
+            let order = FetchOrder {
+                destination: parent.address,
+                reach: ReachPolicy::Operator,
+                client,
+                connect_timeout: parent.has_more.then_some(parents::ATTEMPT),
+                request: request.clone(),
+                body: &mut *body,
+                begun,
+            };
+            let fetched = self.fetch_directly(order, inform).await;
+            let is_reached = !fetched.as_ref().is_err_and(FetchError::is_unreachable);
+            self.parents.note(parent.index, is_reached, world::now());
+            if is_reached || !parent.has_more {
+                return fetched;
+            }
+        }
+        unreachable!("the last parent's failure is final")
+    }
+
+    /// Fetches an order from its destination. A request that found its connection dead is retried once on others, if it has no body and is
+    /// idempotent (RFC 9110 section 9.2.2). `inform` is called with interim responses except 100.
+    ///
+    /// # Errors
+    /// See [`FetchError`].
+    async fn fetch_directly(
+        &self,
+        order: FetchOrder<'_>,
+        inform: &mut dyn FnMut(Response<()>),
+    ) -> Result<Fetched, FetchError> {
         let FetchOrder { destination, reach, client, connect_timeout, request, body, begun } =
-            self.through_parent(order);
+            order;
         let connect_timeout = connect_timeout.unwrap_or(self.settings.connect_timeout);
         let key = (destination, reach.is_operator());
         let is_repeatable = body.is_none() && request.method().is_idempotent();
@@ -140,7 +177,8 @@ impl Upstream {
         reach: ReachPolicy<'_>,
         span: Duration,
     ) -> Result<(ClientConnection, OpenedConnection), FetchError> {
-        let opening = super::connect::open(destination, reach, &self.settings, &self.tls);
+        let opening =
+            super::connect::open(destination, reach, &self.parents, &self.settings, &self.tls);
         world::timeout(span, opening).await.unwrap_or(Err(FetchError::ConnectTimeout))
     }
 
@@ -161,20 +199,7 @@ impl Upstream {
         world::timeout(span, probing).await.unwrap_or(Err(FetchError::FirstByteTimeout))
     }
 
-    /// `order`, redirected to the parent if there is one for it.
-    fn through_parent<'a>(&self, order: FetchOrder<'a>) -> FetchOrder<'a> {
-        match &self.settings.parent {
-            Some(parent) if order.destination.scheme == Scheme::Http => {
-                let mut request = order.request;
-                request.extensions_mut().insert(AbsoluteForm);
-                let (destination, reach) = (parent.clone(), ReachPolicy::Operator);
-                FetchOrder { destination, reach, request, ..order }
-            }
-            _ => order,
-        }
-    }
-
-    /// Opens a tunnel, through the parent if there is one.
+    /// Opens a tunnel, through a parent if there is one.
     ///
     /// # Errors
     /// See [`FetchError`].
@@ -183,7 +208,7 @@ impl Upstream {
         destination: &OriginAddress,
         reach: ReachPolicy<'_>,
     ) -> Result<(OriginTunnel, SocketAddr), FetchError> {
-        let connecting = super::connect::reach(destination, reach, self.settings.parent.as_ref());
+        let connecting = super::connect::reach(destination, reach, &self.parents);
         let connected = world::timeout(self.settings.connect_timeout, connecting).await;
         let (stream, address) = connected.unwrap_or(Err(FetchError::ConnectTimeout))?;
         Ok((OriginTunnel::new(stream, self.wheel.timer(), self.settings.idle_timeout), address))
@@ -273,6 +298,14 @@ pub enum FetchError {
 }
 
 impl FetchError {
+    /// Returns true if there was no connection.
+    fn is_unreachable(&self) -> bool {
+        matches!(
+            self,
+            FetchError::Unresolved(_) | FetchError::Unconnected(_) | FetchError::ConnectTimeout
+        )
+    }
+
     /// Returns true if nothing of the request was sent, so that any request may be sent to another server.
     pub fn is_unsent(&self) -> bool {
         match self {

@@ -91,7 +91,7 @@ impl Bench {
     pub fn with_parent(mut self) -> Bench {
         let parent =
             OriginAddress { scheme: Scheme::Http, host: "origin.test".to_owned(), port: 80 };
-        self.settings.upstream.parent = Some(parent);
+        self.settings.upstream.parents = vec![parent];
         self
     }
 

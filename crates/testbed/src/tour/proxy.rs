@@ -125,9 +125,11 @@ impl Proxy {
             journal,
             start: PLAN_START,
         };
-        let past_parent = self.settings.upstream.parent.is_some().then(|| {
-            let upstream =
-                upstream::UpstreamSettings { parent: None, ..self.settings.upstream.clone() };
+        let past_parent = (!self.settings.upstream.parents.is_empty()).then(|| {
+            let upstream = upstream::UpstreamSettings {
+                parents: Vec::new(),
+                ..self.settings.upstream.clone()
+            };
             let settings = ProxyConfig { upstream, ..self.settings.clone() };
             forward::Proxy::new(Arc::new(settings), parts(Rc::new(())))
         });
@@ -202,11 +204,11 @@ fn settings(
         first_byte_timeout: VISIT_LIMIT,
         idle_timeout: VISIT_LIMIT,
         connect_timeout: VISIT_LIMIT,
-        parent: parent.map(|at| OriginAddress {
+        parents: Vec::from_iter(parent.map(|at| OriginAddress {
             scheme: Scheme::Http,
             host: at.ip().to_string(),
             port: at.port(),
-        }),
+        })),
         ..usual.upstream
     };
     if let Some(limit) = turned.upstream {
