@@ -14,16 +14,13 @@ use toml::Spanned;
 use super::file::{self, File};
 use super::listeners::alpn;
 use super::settings::{
-    Access, AdminSettings, Forward, Intercept, LogPlace, LogSettings, ProxyConfig, Reverse,
-    ServedPacFile, Trust,
+    Access, AdminSettings, Forward, Intercept, LogPlace, LogSettings, ProxyConfig, Trust,
 };
-use super::values::{
-    Address, ConfigDuration, ConfigNetwork, FieldName, HostPattern, OriginUrl, PortRange,
-};
+use super::values::{Address, ConfigDuration, ConfigNetwork, FieldName, HostPattern, PortRange};
 use super::{ConfigError, ConfigLocation, ConfigSource};
 use crate::access::{AllowedClients, Destinations, PortSet, Users};
 use crate::early_hints::SharedHints;
-use crate::fields::{Disclosure, ViaPseudonym};
+use crate::fields::ViaPseudonym;
 
 /// Default drain time after SIGTERM: shorter than the timeouts of Kubernetes and systemd.
 const DRAIN: Duration = Duration::from_secs(25);
