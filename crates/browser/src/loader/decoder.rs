@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use brotli::DecompressorWriter;
-use flate2::write::GzDecoder;
+use flate2::write::{GzDecoder, ZlibDecoder};
 
 /// Buffer of the Brotli decoder.
 const BUFFER_BYTES: usize = 16 << 10;
@@ -13,6 +13,7 @@ pub(super) enum Decoder {
     Brotli(Box<DecompressorWriter<Vec<u8>>>),
     Zstd(Box<zstd::stream::write::Decoder<'static, Vec<u8>>>),
     Gzip(Box<GzDecoder<Vec<u8>>>),
+    Deflate(Box<ZlibDecoder<Vec<u8>>>),
 }
 
 impl Decoder {
@@ -21,10 +22,11 @@ impl Decoder {
     /// # Errors
     /// If a coding is none of those that the loader's requests accept.
     pub(super) fn named(field: &[u8]) -> io::Result<Option<Decoder>> {
-        let named = match field {
+        let named = match &field.to_ascii_lowercase()[..] {
             b"br" => Decoder::Brotli(Box::new(DecompressorWriter::new(Vec::new(), BUFFER_BYTES))),
             b"zstd" => Decoder::Zstd(Box::new(zstd::stream::write::Decoder::new(Vec::new())?)),
             b"gzip" => Decoder::Gzip(Box::new(GzDecoder::new(Vec::new()))),
+            b"deflate" => Decoder::Deflate(Box::new(ZlibDecoder::new(Vec::new()))),
             b"identity" => return Ok(None),
             other => {
                 let problem = format!("unknown content coding {}", other.escape_ascii());
@@ -43,6 +45,7 @@ impl Decoder {
             Decoder::Brotli(decoder) => decoder,
             Decoder::Zstd(decoder) => decoder,
             Decoder::Gzip(decoder) => decoder,
+            Decoder::Deflate(decoder) => decoder,
         };
         writer.write_all(piece)?;
         writer.flush()?;
@@ -50,6 +53,7 @@ impl Decoder {
             Decoder::Brotli(decoder) => decoder.get_mut(),
             Decoder::Zstd(decoder) => decoder.get_mut(),
             Decoder::Gzip(decoder) => decoder.get_mut(),
+            Decoder::Deflate(decoder) => decoder.get_mut(),
         };
         Ok(std::mem::take(output))
     }
@@ -60,7 +64,7 @@ mod tests {
     use super::*;
 
     fn text() -> Vec<u8> {
-        // Digits of squares: nothing that comes again as a whole.
+        // Digits of cubes: nothing that comes again as a whole.
         (0..9_000_u64).flat_map(|n| (n * n * n % 99_991).to_string().into_bytes()).collect()
     }
 
@@ -72,6 +76,11 @@ mod tests {
                 coder.into_inner()
             }
             "zstd" => zstd::encode_all(text, 6).unwrap(),
+            "deflate" => {
+                let mut coder = flate2::write::ZlibEncoder::new(Vec::new(), Default::default());
+                coder.write_all(text).unwrap();
+                coder.finish().unwrap()
+            }
             _ => {
                 let mut coder = flate2::write::GzEncoder::new(Vec::new(), Default::default());
                 coder.write_all(text).unwrap();
@@ -83,7 +92,7 @@ mod tests {
     #[test]
     fn text_comes_out_as_its_pieces_arrive() {
         let text = text();
-        for coding in ["br", "zstd", "gzip"] {
+        for coding in ["br", "zstd", "gzip", "deflate"] {
             let coded = coded(coding, &text);
             let mut decoder = Decoder::named(coding.as_bytes()).unwrap().unwrap();
             let mut out = Vec::new();
@@ -102,10 +111,10 @@ mod tests {
 
     #[test]
     fn unknown_and_damaged_bodies_are_refused() {
-        assert!(Decoder::named(b"identity").unwrap().is_none());
+        assert!(Decoder::named(b"Identity").unwrap().is_none());
         let unknown = Decoder::named(b"gzip, br").err().unwrap().to_string();
         assert_eq!(unknown, "unknown content coding gzip, br");
-        for coding in ["br", "zstd", "gzip"] {
+        for coding in ["br", "zstd", "gzip", "deflate"] {
             let mut decoder = Decoder::named(coding.as_bytes()).unwrap().unwrap();
             assert!(decoder.decode(&[0xff; 100]).is_err(), "{coding}");
         }

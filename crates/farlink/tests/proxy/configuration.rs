@@ -102,6 +102,10 @@ fn each_mistake_is_refused_with_its_place_and_a_remedy() {
     refused(&format!("{check}{{ path = \"health\" }}\n"), &["proxy.toml:3:18", "with a slash"]);
     refused(&format!("{check}{{ path = \"/\", rise = 0 }}\n"), &["proxy.toml:3:30", "nonzero"]);
     refused(
+        "[upstream]\nparent = \"http://a.test\"\nparents = [\"http://b.test\"]\n",
+        &["proxy.toml:2:10", "both `parent` and `parents` are set", "move it into `parents`"],
+    );
+    refused(
         "[upstream]\nparent = \"https://a.test:3129\"\n",
         &["proxy.toml:2:10", "in clear text", "http://HOST:PORT"],
     );

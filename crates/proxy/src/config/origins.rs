@@ -131,9 +131,9 @@ impl ConfigResolver<'_> {
     }
     fn parents(&self, typed: &file::UpstreamTable) -> Result<Vec<OriginAddress>, ConfigError> {
         if let (Some(one), false) = (&typed.parent, typed.parents.is_empty()) {
-            let problem = "`parent` and `parents` name parent proxies both";
+            let problem = "both `parent` and `parents` are set";
             return Err(ConfigError::new(self.source.place(one.span()), problem)
-                .remedy("add it to `parents`, and remove `parent`"));
+                .remedy("move it into `parents`"));
         }
         let parent = |named: &Spanned<OriginUrl>| {
             let OriginUrl(address) = named.get_ref();

@@ -162,14 +162,16 @@ impl Dispatcher {
     /// Learns from a request, and finds what to hint ahead of its answer. Browsers honour hints over HTTP/2 and HTTP/3.
     fn hints(&self, route: &RequestRoute<'_, '_>, head: &RequestHead<'_>) -> Option<Response<()>> {
         let hints = self.proxy.settings.early_hints.as_ref()?;
+        if head.method != "GET" || !matches!(head.protocol, Protocol::H2 | Protocol::H3) {
+            return None;
+        }
         let field = |name| head.fields.get(name).and_then(|value| str::from_utf8(value).ok());
-        let is_known = head.method == "GET" && matches!(head.protocol, Protocol::H2 | Protocol::H3);
         let (_, Some(path)) = route.place()? else { return None };
         let origin = format!("{}://{}", head.scheme, head.authority);
         let request = BrowserRequest {
             origin: &origin,
             path,
-            destination: field("sec-fetch-dest").filter(|_| is_known)?,
+            destination: field("sec-fetch-dest")?,
             mode: field("sec-fetch-mode")?,
             referer: field("referer"),
         };

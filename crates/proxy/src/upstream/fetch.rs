@@ -101,14 +101,20 @@ impl Upstream {
         if self.parents.is_empty() || order.destination.scheme != Scheme::Http {
             return self.fetch_directly(order, inform).await;
         }
-        let FetchOrder { destination, client, mut request, body, begun, .. } = order;
+        let FetchOrder { destination, client, connect_timeout, mut request, body, begun, .. } =
+            order;
         request.extensions_mut().insert(AbsoluteForm);
         for parent in self.parents.in_order(destination.bare_host(), world::now()) {
             let order = FetchOrder {
                 destination: parent.address,
                 reach: ReachPolicy::Operator,
                 client,
-                connect_timeout: parent.has_more.then_some(parents::ATTEMPT),
+                connect_timeout: match parent.has_more {
+                    true => Some(
+                        connect_timeout.map_or(parents::ATTEMPT, |it| it.min(parents::ATTEMPT)),
+                    ),
+                    false => connect_timeout,
+                },
                 request: request.clone(),
                 body: &mut *body,
                 begun,

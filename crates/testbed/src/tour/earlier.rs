@@ -54,7 +54,7 @@ impl Earlier {
 pub(super) struct AcceptedCodings(BTreeMap<usize, HeaderValue>);
 
 impl AcceptedCodings {
-    /// Those of the scenario; none if no proxy compresses.
+    /// Codings in the scenario; none if no proxy compresses.
     ///
     /// # Errors
     /// If its priorities cannot be read, or its browser is unknown.

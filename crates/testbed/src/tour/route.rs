@@ -190,7 +190,7 @@ pub(super) fn notes(scenario: &Scenario) -> Vec<String> {
     }
     if route.compresses() {
         notes.push(
-            "the proxy's compression takes no time; texts that the page's origins send uncompressed shrink as they were recorded to, or else as is typical of their kind"
+            "in simulation the proxy's compression takes no time; texts that the page's origins send uncompressed shrink as they were recorded to, or else as is typical of their kind"
                 .to_owned(),
         );
     }
