@@ -540,6 +540,24 @@ fn a_compressing_proxy_saves_bytes_and_time() {
     }
 }
 
+/// Answers to requests with cookies are left alone, unless they are for all: the shop's document is not, its sheet is.
+#[test]
+fn compression_leaves_alone_what_is_for_one_user() {
+    let shop = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/shop.har~uncompressed");
+    let page = page::open(shop).unwrap();
+    let sheet = page.objects.iter().position(|object| object.url.ends_with("site.css")).unwrap();
+    assert!(!page.objects[0].cacheable && page.objects[sheet].cacheable);
+    let shrinks = |route: &str| {
+        let record = load(routed(shop, LINK, route, Protocol::H2, Tls::Tls13));
+        let is_small =
+            |index: usize| record.objects[index].body_bytes < page.objects[index].body_bytes;
+        [is_small(0), is_small(sheet)]
+    };
+    assert_eq!(shrinks("proxy"), [false, false]);
+    assert_eq!(shrinks("proxy,compress=on"), [false, true]);
+    assert_eq!(shrinks("proxy,compress=all"), [true, true]);
+}
+
 /// A cached text is compressed for a client that accepts it, as one that comes from its origin.
 #[test]
 fn a_compressing_proxy_serves_from_its_cache() {
