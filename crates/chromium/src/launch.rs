@@ -183,6 +183,11 @@ impl Launch {
             arguments.push(format!("--host-resolver-rules={rules}").into());
         }
         arguments.extend(self.proxy.as_ref().map(BrowserProxy::flag));
+        if self.proxy.is_some() && self.other_names == OtherNames::Resolved {
+            // A proxy would look them up.
+            let homes = CALLED_HOMES.join(";");
+            arguments.push(format!("--proxy-bypass-list={homes}").into());
+        }
         if !self.trusted_keys.is_empty() {
             let keys: Vec<String> = self.trusted_keys.iter().map(|key| base64(key)).collect();
             let keys = keys.join(",");

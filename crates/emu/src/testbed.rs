@@ -207,6 +207,11 @@ impl Testbed {
         &self.ends[proxy.expect("the testbed was set up with a proxy").number()]
     }
 
+    /// Address of the proxy of a testbed with this number of clients.
+    pub fn proxy_address(clients: u32) -> IpAddr {
+        HostId::behind(clients).address().into()
+    }
+
     /// The namespaces of the halves of a split-connection proxy: near, far.
     ///
     /// # Panics

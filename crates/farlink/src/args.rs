@@ -35,7 +35,8 @@ pub use self::proxy::Proxy;
 pub use self::proxy::{Pep, PepEnd};
 pub use self::record::{Archive, KeyHash, Record};
 pub use self::replay::{
-    Replay, ReplayNames, ReplayOptions, ReplayOrigins, ReplayThink, ShellReplay,
+    ProxyCache, Replay, ReplayNames, ReplayOptions, ReplayOrigins, ReplayProxy, ReplayThink,
+    ShellReplay,
 };
 pub use self::settings::Settings;
 pub use self::study::{Study, StudyReport, StudyRun, Which};

@@ -115,12 +115,8 @@ impl CompressionSettings {
         length: Option<u64>,
     ) -> Choice {
         let (asked, fields) = (request.headers(), head.headers());
-        let is_whole = matches!(head.status().as_u16(), 200 | 203 | 404 | 410)
-            && !asked.contains_key(RANGE)
-            && request.method() != Method::CONNECT;
-        let is_plain = !fields.contains_key(CONTENT_ENCODING)
-            && !DIGESTS.iter().any(|name| fields.contains_key(name))
-            && !has_directive(fields, "no-transform");
+        let is_whole = matches!(head.status().as_u16(), 200 | 203 | 404 | 410);
+        let is_plain = !fields.contains_key(CONTENT_ENCODING) && is_transformable(request, fields);
         let is_large = length.is_none_or(|length| length >= self.least_bytes);
         let is_allowed = self.private || !is_private(asked, fields);
         if !(is_whole && is_plain && is_large && is_allowed && self.has_type(fields)) {
@@ -157,8 +153,16 @@ impl CompressionSettings {
     }
 }
 
-/// A member of `Accept-Encoding` and its weight in thousandths.
-fn weighted(member: &str) -> Option<(&str, u16)> {
+/// True if the body of such an answer may be changed on its way: it is whole, and nobody forbids it or would notice by a digest.
+pub(crate) fn is_transformable(request: &Request<()>, fields: &HeaderMap) -> bool {
+    !request.headers().contains_key(RANGE)
+        && request.method() != Method::CONNECT
+        && !DIGESTS.iter().any(|name| fields.contains_key(name))
+        && !has_directive(fields, "no-transform")
+}
+
+/// A member of `Accept-Encoding` or `Accept`, and its weight in thousandths.
+pub(crate) fn weighted(member: &str) -> Option<(&str, u16)> {
     let mut parts = member.split(';').map(str::trim);
     let name = parts.next().filter(|name| !name.is_empty())?;
     let weight = parts.find_map(|part| part.strip_prefix("q=").or(part.strip_prefix("Q=")));
@@ -190,6 +194,11 @@ pub fn mark(fields: &mut HeaderMap, coding: Coding) {
     fields.remove(http::header::ACCEPT_RANGES);
     fields.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
     vary(fields);
+    weaken(fields);
+}
+
+/// Turns a strong tag into the weak one of the changed body.
+pub(crate) fn weaken(fields: &mut HeaderMap) {
     if let Some(weak) = fields.get(ETAG).and_then(weakened) {
         fields.insert(ETAG, weak);
     }
@@ -197,10 +206,15 @@ pub fn mark(fields: &mut HeaderMap, coding: Coding) {
 
 /// Adds `Accept-Encoding` to the fields by which the answer was chosen.
 pub fn vary(fields: &mut HeaderMap) {
+    vary_by(fields, "Accept-Encoding");
+}
+
+/// Adds a request field to those by which the answer was chosen.
+pub(crate) fn vary_by(fields: &mut HeaderMap, name: &'static str) {
     let values = fields.get_all(VARY).iter().filter_map(|value| value.to_str().ok());
     let mut members = values.flat_map(|value| value.split(',')).map(str::trim);
-    if !members.any(|name| name == "*" || name.eq_ignore_ascii_case(ACCEPT_ENCODING.as_str())) {
-        fields.append(VARY, HeaderValue::from_static("Accept-Encoding"));
+    if !members.any(|member| member == "*" || member.eq_ignore_ascii_case(name)) {
+        fields.append(VARY, HeaderValue::from_static(name));
     }
 }
 
@@ -210,17 +224,19 @@ fn weakened(tag: &HeaderValue) -> Option<HeaderValue> {
     is_strong.then(|| HeaderValue::from_bytes(&[b"W/", tag.as_bytes()].concat()).ok()).flatten()
 }
 
-/// Changes the head of a 304 that confirms a body which was compressed here: its tag is the weak one that `asked` for it.
-pub fn mark_confirmed(fields: &mut HeaderMap, asked: &HeaderMap) {
+/// Changes the head of a 304 that confirms a body which was changed here: its tag is the weak one that `asked` for it. Returns true if it
+/// did.
+pub fn mark_confirmed(fields: &mut HeaderMap, asked: &HeaderMap) -> bool {
     let Some(weak) = fields.get(ETAG).and_then(weakened) else {
-        return;
+        return false;
     };
     let values = asked.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     let mut tags = values.flat_map(|value| value.split(',')).map(str::trim);
-    if tags.any(|tag| tag.as_bytes() == weak.as_bytes()) {
+    let is_ours = tags.any(|tag| tag.as_bytes() == weak.as_bytes());
+    if is_ours {
         fields.insert(ETAG, weak);
-        vary(fields);
     }
+    is_ours
 }
 
 #[cfg(test)]

@@ -2,10 +2,11 @@
 //! for it. No IO.
 //!
 //! A document is learnt for some seconds after the first navigation to it: style sheets, scripts and fonts of its origin whose
-//! `Referer` it is. Then it is hinted for some minutes, and learnt anew: a browser that follows a hint asks for what it names, whether
-//! the document still needs it or not, so hinted loads teach nothing. What a hint names must be in the cache, which holds what is for
-//! all.
+//! `Referer` it is, and, where the proxy has the requests to all origins, those of others that its browser asks for on its behalf. It is hinted for some
+//! minutes, and learnt anew: a browser that follows a hint asks for what it names, whether the document still needs it or not. What a hint
+//! names must be in the cache, which holds what is for all.
 
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -19,8 +20,9 @@ const LEARNING: Duration = Duration::from_secs(10);
 /// Span after which a document is learnt anew.
 const LIFETIME: Duration = Duration::from_secs(600);
 
-/// Documents and hints that are kept; longer paths are not.
+/// Documents, clients and hints that are kept; longer paths are not.
 const MOST_DOCUMENTS: usize = 1_024;
+const MOST_CLIENTS: usize = 1_024;
 const MOST_HINTS: usize = 16;
 const MOST_PATH_BYTES: usize = 512;
 
@@ -39,6 +41,14 @@ impl SharedHints {
 #[derive(Debug)]
 pub struct EarlyHints {
     by_document: LruCache<Box<str>, Document>,
+    /// The document that each client navigated to last.
+    by_client: LruCache<IpAddr, Visit>,
+}
+
+#[derive(Debug)]
+struct Visit {
+    document: Box<str>,
+    since: Time,
 }
 
 #[derive(Debug)]
@@ -50,6 +60,8 @@ struct Document {
 /// An object that a document needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hint {
+    /// Its URL, without path.
+    pub origin: Box<str>,
     /// Path and query.
     pub path: Box<str>,
     /// Its kind.
@@ -80,6 +92,10 @@ pub struct BrowserRequest<'a> {
     pub mode: &'a str,
     /// `Referer`.
     pub referer: Option<&'a str>,
+    /// `Origin`.
+    pub initiator: Option<&'a str>,
+    /// The client, if its requests to all origins come by here.
+    pub client: Option<IpAddr>,
 }
 
 impl HintKind {
@@ -104,7 +120,10 @@ impl HintKind {
 
 impl Default for EarlyHints {
     fn default() -> EarlyHints {
-        EarlyHints { by_document: LruCache::new(MOST_DOCUMENTS) }
+        EarlyHints {
+            by_document: LruCache::new(MOST_DOCUMENTS),
+            by_client: LruCache::new(MOST_CLIENTS),
+        }
     }
 }
 
@@ -125,43 +144,70 @@ impl EarlyHints {
             return &[];
         }
         let url = format!("{}{}", request.origin, request.path).into_boxed_str();
+        if let Some(client) = request.client {
+            self.by_client.insert(client, Visit { document: url.clone(), since: now });
+        }
         let fresh = || Document { since: now, hints: Vec::new() };
         let document = self.by_document.entry(url).or_insert_with(fresh);
-        let age = now.since(document.since);
-        if age > LIFETIME {
+        if now.since(document.since) > LIFETIME {
             *document = fresh();
         }
-        match age > LEARNING && age <= LIFETIME {
-            true => &document.hints,
-            false => &[],
-        }
+        &document.hints
     }
 
     fn learn(&mut self, request: &BrowserRequest<'_>, kind: HintKind, now: Time) {
-        let is_own = |referer: &&str| {
-            let path = referer.strip_prefix(request.origin);
-            path.is_some_and(|path| path.starts_with('/'))
-        };
-        let Some(referer) = request.referer.filter(is_own) else { return };
-        let Some(document) = self.by_document.peek_mut(referer) else { return };
+        let Some(document) = self.document_of(request, now) else { return };
         let is_learning = now.since(document.since) <= LEARNING;
         let has_room = document.hints.len() < MOST_HINTS && request.path.len() <= MOST_PATH_BYTES;
         // A path is written between angle brackets, and its origin before it.
         let is_plain = request.path.starts_with('/')
             && !request.path.starts_with("//")
             && request.path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'>');
-        let is_new = || document.hints.iter().all(|hint| *hint.path != *request.path);
-        if is_learning && has_room && is_plain && is_new() {
-            document.hints.push(Hint { path: request.path.into(), kind });
+        let is_known = |hint: &Hint| *hint.path == *request.path && *hint.origin == *request.origin;
+        if is_learning && has_room && is_plain && !document.hints.iter().any(is_known) {
+            document.hints.push(Hint {
+                origin: request.origin.into(),
+                path: request.path.into(),
+                kind,
+            });
         }
+    }
+
+    /// The document that needs what a request asks for: its referrer, or what its client navigated to just now, if the request says to come
+    /// from that document or its objects. Browsers do not tell other origins more of a document than its origin.
+    fn document_of(&mut self, request: &BrowserRequest<'_>, now: Time) -> Option<&mut Document> {
+        let referer = request.referer.unwrap_or("");
+        let is_own = referer.strip_prefix(request.origin).is_some_and(|it| it.starts_with('/'));
+        if is_own && self.by_document.contains_key(referer) {
+            return self.by_document.peek_mut(referer);
+        }
+        let visit = self.by_client.peek(&request.client?)?;
+        if now.since(visit.since) > LEARNING {
+            return None;
+        }
+        let own = origin(&visit.document);
+        let document = self.by_document.peek_mut(&visit.document)?;
+        let from = origin(referer);
+        let is_from_it = request.initiator == Some(own)
+            || from == own
+            || document.hints.iter().any(|hint| *hint.origin == *from);
+        is_from_it.then_some(document)
     }
 }
 
-/// A 103 with these hints; `None` if there are none.
-pub fn early_hints<'a>(hints: impl Iterator<Item = &'a Hint>) -> Option<Response<()>> {
+/// A URL without its path.
+fn origin(url: &str) -> &str {
+    let host = url.find("://").map_or(0, |scheme| scheme + 3);
+    let end = url[host..].find('/').map_or(url.len(), |path| host + path);
+    &url[..end]
+}
+
+/// A 103 with these hints for a document of this origin; `None` if there are none.
+pub fn early_hints<'a>(own: &str, hints: impl Iterator<Item = &'a Hint>) -> Option<Response<()>> {
     let mut fields = HeaderMap::new();
-    for Hint { path, kind } in hints {
-        let value = format!("<{path}>; {}", kind.parameters());
+    for Hint { origin, path, kind } in hints {
+        let origin = if **origin == *own { "" } else { origin };
+        let value = format!("<{origin}{path}>; {}", kind.parameters());
         fields.append(http::header::LINK, HeaderValue::from_str(&value).ok()?);
     }
     let mut head = Response::new(());
@@ -185,7 +231,16 @@ mod tests {
             "font" => "cors",
             _ => "no-cors",
         };
-        BrowserRequest { origin: "https://a.test", path, destination, mode, referer }
+        let (initiator, client) = (None, None);
+        BrowserRequest {
+            origin: "https://a.test",
+            path,
+            destination,
+            mode,
+            referer,
+            initiator,
+            client,
+        }
     }
 
     fn at(seconds: u64) -> Time {
@@ -211,18 +266,20 @@ mod tests {
         ] {
             assert!(hints.see(&request(path, destination, PAGE), at(1)).is_empty());
         }
+        assert_eq!(hints.see(&request("/page", "document", None), at(2)).len(), 3);
         hints.see(&request("/other.css", "style", Some("https://a.test/other")), at(1));
         hints.see(&request("/foreign.css", "style", Some("https://a.test.evil/page")), at(1));
         hints.see(&request("/unknown.css", "style", None), at(1));
-        assert!(
-            hints.see(&request("/page", "document", None), at(9)).is_empty(),
-            "it is being learnt"
-        );
         hints.see(&request("/late.css", "style", PAGE), at(11));
         let hinted = hints.see(&request("/page", "document", None), at(12));
         assert_eq!(paths(hinted), ["/a.css", "/a.js", "/f.woff2"]);
-        let links: Vec<_> =
-            early_hints(hinted.iter()).unwrap().headers().get_all("link").iter().cloned().collect();
+        let links: Vec<_> = early_hints("https://a.test", hinted.iter())
+            .unwrap()
+            .headers()
+            .get_all("link")
+            .iter()
+            .cloned()
+            .collect();
         assert_eq!(
             links,
             [
@@ -233,6 +290,46 @@ mod tests {
         );
         // A query makes another document.
         assert!(hints.see(&request("/page?x", "document", None), at(12)).is_empty());
+    }
+
+    /// A forward proxy sees what a page takes from other origins, which are told its origin alone.
+    #[test]
+    fn objects_of_other_origins_are_their_clients_documents() {
+        let mut hints = EarlyHints::default();
+        let client: IpAddr = "10.0.0.1".parse().unwrap();
+        let by = |request| BrowserRequest { client: Some(client), ..request };
+        let foreign = |origin, path, destination, referer| BrowserRequest {
+            origin,
+            ..by(request(path, destination, referer))
+        };
+        let (own, fonts) = (Some("https://a.test/"), Some("https://fonts.test/"));
+        hints.see(&by(request("/page", "document", None)), at(0));
+        hints.see(&foreign("https://fonts.test", "/css?f=A", "style", own), at(1));
+        let font = foreign("https://files.test", "/a.woff2", "font", fonts);
+        hints.see(&BrowserRequest { initiator: Some("https://a.test"), ..font }, at(2));
+        hints.see(&foreign("https://files.test", "/b.woff2", "font", fonts), at(2));
+        hints.see(&by(request("/own.css", "style", PAGE)), at(2));
+        // Another page of the client, another client, and what comes late.
+        let other = Some("https://b.test/");
+        hints.see(&foreign("https://cdn.test", "/b.js", "script", other), at(3));
+        let stranger = Some("10.0.0.2".parse().unwrap());
+        let script = foreign("https://cdn.test", "/c.js", "script", own);
+        hints.see(&BrowserRequest { client: stranger, ..script }, at(3));
+        hints.see(&foreign("https://cdn.test", "/d.js", "script", own), at(11));
+        let hinted = hints.see(&by(request("/page", "document", None)), at(20));
+        let head = early_hints("https://a.test", hinted.iter()).unwrap();
+        let links: Vec<_> = head.headers().get_all("link").iter().collect();
+        assert_eq!(
+            links,
+            [
+                "<https://fonts.test/css?f=A>; rel=preload; as=style",
+                "<https://files.test/a.woff2>; rel=preload; as=font; crossorigin",
+                "<https://files.test/b.woff2>; rel=preload; as=font; crossorigin",
+                "</own.css>; rel=preload; as=style"
+            ]
+        );
+        // The same page at a reverse proxy, which has no clients' other origins.
+        assert!(hints.see(&request("/", "document", None), at(20)).is_empty());
     }
 
     #[test]
@@ -260,6 +357,6 @@ mod tests {
         let hinted = hints.see(&request("/page", "document", None), at(100));
         assert_eq!(hinted.len(), MOST_HINTS);
         assert_eq!(&*hinted[0].path, "/0.css");
-        assert!(early_hints([].iter()).is_none());
+        assert!(early_hints("", [].iter()).is_none());
     }
 }

@@ -13,6 +13,7 @@ pub mod config;
 pub mod early_hints;
 pub mod fields;
 pub mod forward;
+pub mod images;
 pub mod journal;
 pub mod observation;
 pub mod origin;

@@ -63,7 +63,7 @@ pub struct Replay {
     think: Vec<Duration>,
     h3: h3::settings::Server,
     authority: String,
-    issuer: Issuer,
+    issuer: Arc<Issuer>,
     certificates: BTreeMap<IpAddr, HostCertificates>,
     journal: Arc<Mutex<ReplayJournal>>,
 }
@@ -81,8 +81,12 @@ impl Replay {
         };
         let NewAuthority { certificate, key } =
             NewAuthority::new(settings.now).map_err(unmade("the authority"))?;
-        let issuer = Issuer::of_operator(certificate.as_bytes(), key.as_bytes(), &[]);
-        let issuer = issuer.map_err(unmade("the authority"))?;
+        let issuer = Issuer::of_operator(
+            certificate.as_bytes(),
+            key.as_bytes(),
+            &[Protocol::H2, Protocol::H1],
+        );
+        let issuer = issuer.map(Arc::new).map_err(unmade("the authority"))?;
         let mut certificates: BTreeMap<IpAddr, HostCertificates> = BTreeMap::new();
         for host in &site.hosts {
             let known = certificates.entry(host.address).or_default();
@@ -115,6 +119,11 @@ impl Replay {
     /// The authority that clients must trust, PEM.
     pub fn authority(&self) -> &str {
         &self.authority
+    }
+
+    /// Issuer of certificates by that authority, for a proxy in front that intercepts tunnels.
+    pub fn issuer(&self) -> Arc<Issuer> {
+        Arc::clone(&self.issuer)
     }
 
     /// SHA-256 of the public key of all certificates, as [`tls::Identity::public_key_sha256`].

@@ -1,6 +1,7 @@
 //! Options of `farlink replay`, and those of replays in `farlink shell`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum, ValueHint};
 use replay::ReplayProtocol;
@@ -22,6 +23,9 @@ pub struct Replay {
 
     #[command(flatten)]
     pub how: ReplayOptions,
+
+    #[command(flatten, next_help_heading = "Proxy")]
+    pub proxy: ReplayProxy,
 
     /// Loads with each protocol.
     #[arg(short = 'n', long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -67,6 +71,44 @@ pub struct ReplayOptions {
     #[arg(long)]
     pub deterministic: bool,
 }
+
+/// A proxy in front of the replay's servers.
+#[derive(Args, Clone, Default, PartialEq, Eq)]
+pub struct ReplayProxy {
+    /// Load through `farlink proxy` at the network's far end, too, with this configuration. Its port, its clients and destinations, and the
+    /// authority by which it intercepts TLS are the replay's.
+    #[arg(long = "proxy", value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
+    pub config: Option<PathBuf>,
+
+    /// Cache of the proxy when the load begins: empty, or as after another visitor's load of the recorded page.
+    #[arg(long = "proxy-cache", value_enum, default_value_t, requires = "config")]
+    pub cache: ProxyCache,
+
+    /// Round trip between the network's far end and the servers, besides their own distances.
+    #[arg(long = "proxy-rtt", value_name = "TIME", default_value = "0ms", value_parser = proxy_rtt)]
+    pub rtt: Duration,
+}
+
+/// Cache of a proxy when a load begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ProxyCache {
+    /// Empty.
+    #[default]
+    Cold,
+    /// As after another visitor's load of the recorded page.
+    Primed,
+}
+
+fn proxy_rtt(text: &str) -> Result<Duration, String> {
+    let rtt = units::parse::duration(text).map_err(|error| error.to_string())?;
+    match rtt <= MOST_RTT {
+        true => Ok(rtt),
+        false => Err(format!("at most {} s", MOST_RTT.as_secs())),
+    }
+}
+
+/// The longest round trip to servers, as in `load --route`.
+const MOST_RTT: Duration = Duration::from_secs(60);
 
 /// Time that replayed servers take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -117,4 +159,7 @@ pub struct ShellReplay {
 
     #[command(flatten, next_help_heading = "Replay")]
     pub how: ReplayOptions,
+
+    #[command(flatten, next_help_heading = "Replay")]
+    pub proxy: ReplayProxy,
 }

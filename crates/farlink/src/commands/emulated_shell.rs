@@ -9,6 +9,7 @@
 mod account;
 pub mod inside;
 mod live;
+mod proxy;
 mod replay;
 mod screen;
 mod server;
@@ -34,7 +35,7 @@ use crate::failure::CliError;
 
 use self::signals::{SandboxWatch, ShellSignals};
 
-pub use self::replay::{H3_VARIABLE, KEY_VARIABLE, ShellReplayServer};
+pub use self::replay::{H3_VARIABLE, KEY_VARIABLE, PROXY_VARIABLE, ShellReplayServer};
 
 /// Carries out `farlink shell`; returns the command's exit code.
 pub fn run(args: &Shell) -> Result<process::ExitCode, CliError> {

@@ -236,7 +236,7 @@ fn check(path: &Path) -> Result<ExitCode, CliError> {
     Ok(ExitCode::Success)
 }
 
-fn refused(error: ConfigError) -> CliError {
+pub(super) fn refused(error: ConfigError) -> CliError {
     let remedy = error.remedy.clone();
     CliError::bad_input(error).hint(remedy)
 }

@@ -9,7 +9,9 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use ::replay::ReplayProtocol;
 use archive::{Exchange, RecordedLoad};
+use clap::ValueEnum;
 use net::Network;
 use serde_json::{Value, json};
 use statistics::Sample;
@@ -30,7 +32,7 @@ pub fn run(args: &Replay) -> Result<ExitCode, CliError> {
     for network in &args.network {
         Network::parse(network).map_err(CliError::bad_input)?;
     }
-    if args.protocol.contains(&::replay::ReplayProtocol::Spdy) {
+    if args.protocol.contains(&ReplayProtocol::Spdy) {
         let hint = "`farlink shell --replay-protocol spdy` serves it to other clients; `farlink load` simulates it";
         return Err(CliError::bad_input(
             "--protocol spdy: Chromium has not spoken SPDY since 2016",
@@ -42,7 +44,7 @@ pub fn run(args: &Replay) -> Result<ExitCode, CliError> {
     }
     let recorded = recording::open(&args.recording)?.merged();
     // Refuses what cannot be replayed, and fits the recording once for all loads.
-    ShellReplayServer::open(&shell(args, args.protocol[0]))?;
+    ShellReplayServer::open(&shell(args))?;
     super::chromium().map_err(CliError::machine)?;
     let cancel = interrupt::flag()?;
     let (loads, failure) = load_all(args, &recorded, &cancel);
@@ -68,13 +70,17 @@ fn load_all(
 ) -> (Vec<ReplayedLoad>, Option<CliError>) {
     let mut loads = Vec::new();
     for repetition in 0..args.repetitions {
-        for protocol in &args.protocol {
+        for arm in arms(args) {
             if is_cancelled(cancel) {
                 return (loads, None);
             }
             let (number, all) = (repetition + 1, args.repetitions);
-            anstream::eprintln!("replaying {} over {protocol}, {number} of {all}", recorded.url);
-            match load(args, &recorded.url, *protocol, repetition) {
+            anstream::eprintln!(
+                "replaying {} over {}, {number} of {all}",
+                recorded.url,
+                arm.name()
+            );
+            match load(args, &recorded.url, arm, repetition) {
                 Ok(Some(load)) => loads.push(load),
                 Ok(None) => return (loads, None),
                 Err(failure) => return (loads, Some(failure)),
@@ -88,13 +94,50 @@ fn is_cancelled(cancel: &AtomicBool) -> bool {
     cancel.load(Ordering::Relaxed)
 }
 
-fn shell(args: &Replay, protocol: ::replay::ReplayProtocol) -> ShellReplay {
-    ShellReplay { recording: Some(args.recording.clone()), protocol, how: args.how.clone() }
+fn shell(args: &Replay) -> ShellReplay {
+    ShellReplay {
+        recording: Some(args.recording.clone()),
+        protocol: args.protocol[0],
+        how: args.how.clone(),
+        proxy: args.proxy.clone(),
+    }
+}
+
+/// A way of loading the page.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ReplayArm {
+    /// From the servers, over this protocol.
+    Direct(ReplayProtocol),
+    /// Through the proxy: HTTP/2 between it and the browser.
+    Proxy,
+}
+
+impl ReplayArm {
+    fn name(self) -> &'static str {
+        match self {
+            ReplayArm::Direct(protocol) => protocol.name(),
+            ReplayArm::Proxy => "proxy",
+        }
+    }
+
+    /// Protocol of the servers. Behind the proxy they also speak what it prefers.
+    fn of_servers(self) -> ReplayProtocol {
+        match self {
+            ReplayArm::Direct(protocol) => protocol,
+            ReplayArm::Proxy => ReplayProtocol::H2,
+        }
+    }
+}
+
+/// The ways that the options name.
+fn arms(args: &Replay) -> Vec<ReplayArm> {
+    let direct = args.protocol.iter().copied().map(ReplayArm::Direct);
+    direct.chain(args.proxy.config.as_ref().map(|_| ReplayArm::Proxy)).collect()
 }
 
 /// One load of the replay.
 struct ReplayedLoad {
-    protocol: ::replay::ReplayProtocol,
+    arm: ReplayArm,
     load: RecordedLoad,
     /// The account of `farlink shell`.
     account: Value,
@@ -104,7 +147,7 @@ struct ReplayedLoad {
 fn load(
     args: &Replay,
     url: &str,
-    protocol: ::replay::ReplayProtocol,
+    arm: ReplayArm,
     repetition: u32,
 ) -> Result<Option<ReplayedLoad>, CliError> {
     let folder = tempfile::Builder::new().prefix("farlink-replay-").tempdir();
@@ -118,8 +161,14 @@ fn load(
     }
     let seed = args.seed.wrapping_add(repetition.into());
     command.args(["--seed", &seed.to_string()]).arg("--log").arg(&account);
-    command.arg("--replay").arg(&args.recording).args(["--replay-protocol", protocol.name()]);
+    command
+        .arg("--replay")
+        .arg(&args.recording)
+        .args(["--replay-protocol", arm.of_servers().name()]);
     command.args(options(args));
+    if let (ReplayArm::Proxy, Some(config)) = (arm, &args.proxy.config) {
+        command.arg("--proxy").arg(config).args(["--proxy-cache", &name_of(args.proxy.cache)]);
+    }
     command.arg("--").arg(&program).args(["record", url, "--keep-credentials"]);
     command.args(["--timeout", &args.timeout.to_string()]).arg("--output").arg(&file);
     if args.no_sandbox {
@@ -137,24 +186,20 @@ fn load(
     }
     let text = std::fs::read(&account).map_err(CliError::machine)?;
     let account = serde_json::from_slice(&text).map_err(CliError::machine)?;
-    Ok(Some(ReplayedLoad { protocol, load: read_load(&file)?, account }))
+    Ok(Some(ReplayedLoad { arm, load: read_load(&file)?, account }))
 }
 
 /// The options of the replay, as `farlink shell` takes them.
 fn options(args: &Replay) -> Vec<String> {
-    use clap::ValueEnum;
-    let name = |value: Option<clap::builder::PossibleValue>| {
-        value.map(|value| value.get_name().to_owned()).unwrap_or_default()
-    };
     let how = &args.how;
-    let mut options = vec![
-        "--think".to_owned(),
-        name(how.think.to_possible_value()),
-        "--origins".to_owned(),
-        name(how.origins.to_possible_value()),
-        "--names".to_owned(),
-        name(how.names.to_possible_value()),
+    let options = [
+        ("--think", name_of(how.think)),
+        ("--origins", name_of(how.origins)),
+        ("--names", name_of(how.names)),
+        ("--proxy-rtt", format!("{}ns", args.proxy.rtt.as_nanos())),
     ];
+    let mut options: Vec<String> =
+        options.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect();
     if let Some(quic) = &how.quic {
         options.extend(["--quic".to_owned(), quic.to_string()]);
     }
@@ -162,6 +207,11 @@ fn options(args: &Replay) -> Vec<String> {
         options.push("--deterministic".to_owned());
     }
     options
+}
+
+/// The name of a value on the command line.
+fn name_of(value: impl ValueEnum) -> String {
+    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
 fn read_load(path: &Path) -> Result<RecordedLoad, CliError> {
@@ -228,9 +278,9 @@ fn print(args: &Replay, recorded: &RecordedLoad, loads: &[ReplayedLoad]) -> Resu
         "same bodies",
     ]);
     table.left(0);
-    for protocol in &args.protocol {
-        let of: Vec<&ReplayedLoad> =
-            loads.iter().filter(|load| load.protocol == *protocol).collect();
+    let arms = arms(args);
+    for arm in &arms {
+        let of: Vec<&ReplayedLoad> = loads.iter().filter(|load| load.arm == *arm).collect();
         // The load with the most bodies that differ stands for all.
         let comparisons = of.iter().map(|load| LoadComparison::of(recorded, &load.load));
         let worst = comparisons.max_by_key(|it| it.compared - it.identical);
@@ -242,7 +292,7 @@ fn print(args: &Replay, recorded: &RecordedLoad, loads: &[ReplayedLoad]) -> Resu
         };
         let most = |name: &str| of.iter().map(|load| count(load, name)).max().unwrap_or_default();
         table.row([
-            protocol.name().to_owned(),
+            arm.name().to_owned(),
             shown(&times, Sample::median),
             shown(&times, |sample| sample.quantile(0.0)),
             shown(&times, |sample| sample.quantile(1.0)),
@@ -258,7 +308,7 @@ fn print(args: &Replay, recorded: &RecordedLoad, loads: &[ReplayedLoad]) -> Resu
         "{} over {}, medians of {} in {}\n",
         recorded.url,
         args.network.join(" + "),
-        counted(loads.len().div_ceil(args.protocol.len()), "load"),
+        counted(loads.len().div_ceil(arms.len()), "load"),
         loads.first().map_or("Chromium", |load| load.load.browser.as_str()),
     ))?;
     output::line(table)?;
@@ -267,7 +317,7 @@ fn print(args: &Replay, recorded: &RecordedLoad, loads: &[ReplayedLoad]) -> Resu
         if account["valid"] == json!(false) {
             anstream::eprintln!(
                 "warning: a load over {} is invalid: {}",
-                load.protocol,
+                load.arm.name(),
                 account["invalid_because"].as_str().unwrap_or_default()
             );
         }
@@ -304,7 +354,7 @@ fn proof(args: &Replay, recorded: &RecordedLoad, loads: &[ReplayedLoad]) -> Valu
     let load = |load: &ReplayedLoad| {
         let comparison = LoadComparison::of(recorded, &load.load);
         json!({
-            "protocol": load.protocol.name(),
+            "protocol": load.arm.name(),
             "loaded_ns": nanos(load.load.loaded),
             "first_contentful_paint_ns": nanos(load.load.first_contentful_paint),
             "largest_contentful_paint_ns": nanos(load.load.largest_contentful_paint),

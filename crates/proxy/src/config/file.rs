@@ -16,6 +16,7 @@ use super::values::{
     PortRange, Pseudonym, Size,
 };
 use crate::fields::Disclosure;
+use crate::images::ImageClients;
 use crate::pac::ProxySpread;
 
 /// The whole file.
@@ -34,6 +35,7 @@ pub struct File {
     pub(crate) upstream: UpstreamTable,
     pub(crate) cache: Option<CacheTable>,
     pub(crate) compression: Option<CompressionTable>,
+    pub(crate) images: Option<ImagesTable>,
     pub(crate) rule: Vec<RuleTable>,
     pub(crate) header: Vec<HeaderTable>,
     pub(crate) pac: Option<PacTable>,
@@ -228,6 +230,15 @@ pub(crate) struct CompressionTable {
     pub(crate) types: Option<Vec<Spanned<String>>>,
     pub(crate) least: Option<Size>,
     pub(crate) private: bool,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ImagesTable {
+    pub(crate) clients: ImageClients,
+    pub(crate) quality: Option<Spanned<u8>>,
+    pub(crate) least: Option<Size>,
+    pub(crate) most: Option<Spanned<Size>>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -93,6 +93,7 @@ impl ConfigResolver<'_> {
                 .as_ref()
                 .is_some_and(|cache| cache.early_hints)
                 .then(SharedHints::default),
+            images: file.images.as_ref().map(|it| self.images(it)).transpose()?,
             compression: file.compression.as_ref().map(|it| self.compression(it)).transpose()?,
             disk: file.cache.as_ref().map_or(Ok(None), |cache| self.disk(cache))?,
             pac: file.pac.as_ref().map(|pac| self.pac(pac)).transpose()?,

@@ -18,6 +18,7 @@ use crate::caching;
 use crate::compression::CompressionSettings;
 use crate::early_hints::SharedHints;
 use crate::fields::{Disclosure, ViaPseudonym};
+use crate::images::ImageSettings;
 use crate::observation::ExchangeObserver;
 use crate::overrides::Overrides;
 use crate::pac::Pac;
@@ -49,6 +50,8 @@ pub struct ProxyConfig {
     pub cache: Option<caching::CacheSettings>,
     /// Compression of answers; `None` if they are passed on as they are.
     pub compression: Option<CompressionSettings>,
+    /// Smaller images for slow clients; `None` if they are passed on as they are.
+    pub images: Option<ImageSettings>,
     /// Hints (103) ahead of answers for documents, learnt from past loads; `None` if they are not wanted.
     pub early_hints: Option<SharedHints>,
     /// Clients that may remove stored responses with the method `PURGE`.
@@ -88,6 +91,7 @@ impl Default for ProxyConfig {
             via: ViaPseudonym::new("farlink"),
             cache: None,
             compression: None,
+            images: None,
             early_hints: None,
             purgers: Vec::new(),
             disk: None,

@@ -1,4 +1,4 @@
-//! Resolution of the tables `[cache]` and `[compression]`.
+//! Resolution of the tables `[cache]`, `[compression]` and `[images]`.
 
 use cache::{DeltaSeconds, DiskLimits, MemoryLimits, SetCookie, StoragePolicy};
 use http::HeaderName;
@@ -8,10 +8,14 @@ use super::values::ConfigDuration;
 use super::{ConfigError, file};
 use crate::caching::{self, DiskSettings};
 use crate::compression::{Coding, CompressionSettings};
+use crate::images::ImageSettings;
 
 /// Default limit for the size of stored objects: small ones profit most.
 const OBJECT_BYTES: u64 = 1 << 20;
 const LEAST_CACHE_BYTES: u64 = 1 << 20;
+
+/// Each worker may hold sixteen images.
+const MOST_IMAGE_BYTES: u64 = 32 << 20;
 
 /// A disk tier drops its oldest eighth at once: each eighth has room for the largest object.
 const DISK_OBJECTS: u64 = 8;
@@ -114,6 +118,30 @@ impl ConfigResolver<'_> {
         }
         if let Some(least) = &table.least {
             settings.least_bytes = least.0;
+        }
+        Ok(settings)
+    }
+
+    pub(super) fn images(&self, table: &file::ImagesTable) -> Result<ImageSettings, ConfigError> {
+        let mut settings = ImageSettings { clients: table.clients, ..Default::default() };
+        if let Some(quality) = &table.quality {
+            settings.quality = *quality.get_ref();
+            if !(1..=100).contains(quality.get_ref()) {
+                let problem = format!("a quality of {}", quality.get_ref());
+                return Err(ConfigError::new(self.source.place(quality.span()), problem)
+                    .remedy("write a number from 1 to 100; 60 is the default"));
+            }
+        }
+        if let Some(least) = &table.least {
+            settings.least_bytes = least.0;
+        }
+        if let Some(most) = &table.most {
+            settings.most_bytes = most.get_ref().0;
+            if settings.most_bytes > MOST_IMAGE_BYTES {
+                let problem = "images of more than 32MiB would be held in memory";
+                return Err(ConfigError::new(self.source.place(most.span()), problem)
+                    .remedy("most = \"4MiB\", the default, is more than most images have"));
+            }
         }
         Ok(settings)
     }

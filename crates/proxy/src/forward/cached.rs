@@ -20,7 +20,6 @@ use super::transit::BodyEnds;
 use crate::caching::{
     CACHE_NAME, CACHE_STATUS, CacheFill, CacheStore, FlightRole, PreparedResponse,
 };
-use crate::compression::mark_confirmed;
 use crate::journal::{Journal, LogEntry, RequestNote, RequestOutcome};
 use crate::upstream::Fetched;
 
@@ -101,12 +100,12 @@ impl Proxy {
         let sent = world::now();
         match self.fetch(&miss.fetch, &miss.fetch.request, None).await {
             Err(error) => fail(&mut note, &error),
-            Ok(fetched) => self.store_and_relay(store, miss, fetched, (ticket, sent), note),
+            Ok(fetched) => self.store_and_relay(store, miss, fetched, (ticket, sent), note).await,
         }
     }
 
     /// Forwards a new answer and stores it if allowed.
-    fn store_and_relay(
+    async fn store_and_relay(
         &self,
         store: &Arc<CacheStore>,
         miss: CacheMiss,
@@ -117,7 +116,7 @@ impl Proxy {
         self.rewrite_head(&mut fetched.head);
         let request = &miss.fetch.request;
         // What is stored is what the client gets: each coding is a variant of its own.
-        let encoder = self.compress(&mut fetched, request);
+        let transformation = self.transform(&mut fetched, request).await;
         let status = fetched.head.status();
         let judged = match *request.method() == Method::GET {
             true => {
@@ -151,7 +150,7 @@ impl Proxy {
                 CacheFill::new(store, miss.key, ticket, status, storable, miss.fetch.flight)
             }
         };
-        self.relay(fetched, encoder, note, filling, Some(cache_status), BodyEnds::default())
+        self.relay(fetched, transformation, note, filling, Some(cache_status), BodyEnds::default())
     }
 
     /// Validates a stored response with the origin (RFC 9111 section 4.3).
@@ -187,12 +186,10 @@ impl Proxy {
         };
         // Without validators of the cache's own, a 304 answers the client's conditions.
         if status != StatusCode::NOT_MODIFIED || !stored.terms().has_validator() {
-            return self.store_and_relay(store, miss, fetched, (ticket, sent), note);
+            return self.store_and_relay(store, miss, fetched, (ticket, sent), note).await;
         }
         self.rewrite_head(&mut fetched.head);
-        if self.settings.compression.is_some() {
-            mark_confirmed(fetched.head.headers_mut(), asking.headers());
-        }
+        self.confirm(fetched.head.headers_mut(), asking.headers());
         if !stored.terms().confirmed_by(fetched.head.headers()) {
             drop(fetched);
             return self.fetch_new(store, miss, note).await;

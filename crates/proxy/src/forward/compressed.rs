@@ -3,21 +3,17 @@
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::{Method, Request, StatusCode};
+use http::Request;
 use http_stack::server::{Body, BodyError};
 
 use super::entrance::Proxy;
-use crate::compression::{Choice, Encoder, mark, mark_confirmed, vary};
+use crate::compression::{Choice, Encoder, mark, vary};
 use crate::upstream::{Fetched, ResponseBody};
 
 impl Proxy {
     /// Changes the head of an answer to `request` that is to be compressed. Returns the encoder for its body.
     pub(super) fn compress(&self, fetched: &mut Fetched, request: &Request<()>) -> Option<Encoder> {
         let settings = self.settings.compression.as_ref()?;
-        if fetched.head.status() == StatusCode::NOT_MODIFIED {
-            mark_confirmed(fetched.head.headers_mut(), request.headers());
-            return None;
-        }
         let coding = match settings.choose(request, &fetched.head, fetched.length) {
             Choice::Compressed(coding) => coding,
             // Stored, it must not be what other clients get.
@@ -31,17 +27,8 @@ impl Proxy {
         let encoder = Encoder::new(coding, fetched.length).ok()?;
         mark(fetched.head.headers_mut(), coding);
         fetched.length = None;
-        // The body of an answer to HEAD is empty whatever its head says.
-        (request.method() != Method::HEAD).then_some(encoder)
+        Some(encoder)
     }
-}
-
-/// A body from an origin, as it is or compressed.
-pub(super) enum OutgoingBody {
-    /// As it is.
-    Plain(ResponseBody),
-    /// Compressed.
-    Compressed(Box<CompressedBody>),
 }
 
 /// A body on its way through an encoder.
@@ -54,43 +41,19 @@ pub(super) struct CompressedBody {
     taken_bytes: u64,
 }
 
-impl OutgoingBody {
-    /// The body of an answer, compressed if there is an encoder.
-    pub(super) fn new(body: ResponseBody, encoder: Option<Encoder>) -> OutgoingBody {
-        match encoder {
-            None => OutgoingBody::Plain(body),
-            encoder => OutgoingBody::Compressed(Box::new(CompressedBody {
-                body,
-                encoder,
-                holds_back: false,
-                taken_bytes: 0,
-            })),
-        }
+impl CompressedBody {
+    pub(super) fn new(body: ResponseBody, encoder: Encoder) -> CompressedBody {
+        CompressedBody { body, encoder: Some(encoder), holds_back: false, taken_bytes: 0 }
     }
 
     /// Returns true if all of it has been handed out.
     pub(super) fn is_ended(&self) -> bool {
-        match self {
-            OutgoingBody::Plain(body) => body.is_ended(),
-            OutgoingBody::Compressed(body) => body.encoder.is_none(),
-        }
+        self.encoder.is_none()
     }
 
-    /// Bytes before compression, if it is compressed.
-    pub(super) fn uncompressed_bytes(&self) -> Option<u64> {
-        match self {
-            OutgoingBody::Plain(_) => None,
-            OutgoingBody::Compressed(body) => Some(body.taken_bytes),
-        }
-    }
-}
-
-impl Body for OutgoingBody {
-    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
-        match self {
-            OutgoingBody::Plain(body) => body.poll_next(cx),
-            OutgoingBody::Compressed(body) => body.poll_next(cx),
-        }
+    /// Bytes before compression, so far.
+    pub(super) fn uncompressed_bytes(&self) -> u64 {
+        self.taken_bytes
     }
 }
 

@@ -1,10 +1,11 @@
 //! Request dispatch after access control: cache hit or upstream fetch.
 
+use std::future::ready;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cache::{Hit, Lookup, Tolerance};
-use http::header::ACCEPT_ENCODING;
+use cache::{CacheKey, Hit, Lookup, Partition, Tolerance};
+use http::header::{ACCEPT_ENCODING, ORIGIN};
 use http::{HeaderMap, HeaderValue, Method, Response};
 use http_stack::server::RequestBody;
 use http_stack::{Answer, Reply, RequestHead};
@@ -18,7 +19,7 @@ use super::replies::RefusedRequest;
 use super::route::RequestRoute;
 use super::transit::Interims;
 use crate::caching::{CacheStore, PreparedResponse, RequestFields};
-use crate::early_hints::{BrowserRequest, early_hints};
+use crate::early_hints::{BrowserRequest, Hint, early_hints};
 use crate::journal::{HitSummary, LogEntry, RequestNote, RequestOutcome};
 use crate::target::Scheme;
 
@@ -35,6 +36,8 @@ pub(super) struct StoredHit {
     store: Arc<CacheStore>,
     hit: Hit<PreparedResponse>,
     alternative: Option<HeaderValue>,
+    /// Hints (103) ahead of it.
+    hints: Option<Response<()>>,
 }
 
 impl StoredHit {
@@ -66,7 +69,8 @@ impl Dispatcher {
         if let Ok(Admitted::Stored(_, found)) = &admitted
             && !self.proxy.journal.wants_hits()
         {
-            return Answer::Ready(self.brief_hit(found, head.protocol));
+            let reply = self.brief_hit(found, head.protocol);
+            return after(found.hints.clone(), reply);
         }
         let mut note = RequestNote::new(entry(&head), &self.proxy.journal);
         note.see_request(head.fields);
@@ -76,7 +80,8 @@ impl Dispatcher {
             Ok(Admitted::Stored(user, found)) => {
                 note.entry.user = user;
                 let StoredHit { store, hit, .. } = &found;
-                Answer::Ready(hit_reply(store, hit, found.alternative(), &mut note))
+                let reply = hit_reply(store, hit, found.alternative(), &mut note);
+                after(found.hints, reply)
             }
             Ok(Admitted::Known(user, job)) => {
                 note.entry.user = user;
@@ -131,12 +136,14 @@ impl Dispatcher {
         user: Option<String>,
     ) -> Admitted {
         let hints = self.hints(&route, head);
+        if hints.is_some() {
+            self.proxy.journal.hinted();
+        }
         if let Some(found) = self.stored(&route, head) {
-            return Admitted::Stored(user, found);
+            return Admitted::Stored(user, StoredHit { hints, ..found });
         }
         let job = self.job(route, head);
         if let (Ok(job), Some(hints)) = (&job, hints) {
-            self.proxy.journal.hinted();
             job.interims().put(hints);
         }
         Admitted::Known(user, job)
@@ -174,24 +181,38 @@ impl Dispatcher {
             destination: field("sec-fetch-dest")?,
             mode: field("sec-fetch-mode")?,
             referer: field("referer"),
+            initiator: field("origin"),
+            client: match route {
+                RequestRoute::Forward { .. } => head.peer.map(|peer| peer.ip()),
+                _ => None,
+            },
         };
         let learnt = hints.see(&request, world::now());
         if learnt.is_empty() {
             return None;
         }
         let codings = head.fields.get(ACCEPT_ENCODING.as_str()).map(HeaderValue::from_bytes);
-        let fields: HeaderMap =
+        let mut fields: HeaderMap =
             codings.into_iter().flatten().map(|value| (ACCEPT_ENCODING, value)).collect();
-        early_hints(learnt.iter().filter(|hint| self.is_fresh(route, &hint.path, &fields)))
+        // Fonts are asked for with it, and answers may differ by it.
+        fields.extend(HeaderValue::from_str(&origin).ok().map(|origin| (Some(ORIGIN), origin)));
+        let is_fresh = |hint: &&Hint| match *hint.origin == *origin {
+            true => {
+                route.key_of(&hint.path, self.scheme).is_some_and(|it| self.is_fresh(&it, &fields))
+            }
+            false => {
+                foreign_key(&hint.origin, &hint.path).is_some_and(|it| self.is_fresh(&it, &fields))
+            }
+        };
+        early_hints(&origin, learnt.iter().filter(is_fresh))
     }
 
-    /// True if the answer to a GET with these fields for another path of the same site is fresh in memory: then it is for all clients.
-    fn is_fresh(&self, route: &RequestRoute<'_, '_>, path: &str, fields: &HeaderMap) -> bool {
+    /// True if the answer to a GET with these fields is fresh in memory: then it is for all clients.
+    fn is_fresh(&self, key: &CacheKey<'_>, fields: &HeaderMap) -> bool {
         let Some(store) = &self.proxy.store else { return false };
-        let Some(key) = route.key_of(path, self.scheme) else { return false };
         let fields = RequestFields(fields.into());
         let request = cache::CacheRequest::new(&Method::GET, &fields);
-        matches!(store.memory().lookup(&key, &request, store.now()), Lookup::Hit(_))
+        matches!(store.memory().lookup(key, &request, store.now()), Lookup::Hit(_))
     }
 
     fn alternative_along(&self, route: &RequestRoute<'_, '_>) -> Option<HeaderValue> {
@@ -215,11 +236,29 @@ impl Dispatcher {
         match store.memory().lookup(&route.key(self.scheme)?, &request, store.now()) {
             Lookup::Hit(hit) if hit.stale != Some(Tolerance::WhileRevalidate) => {
                 let (store, alternative) = (Arc::clone(store), self.alternative_along(route));
-                Some(StoredHit { store, hit, alternative })
+                Some(StoredHit { store, hit, alternative, hints: None })
             }
             _ => None,
         }
     }
+}
+
+/// A reply, after hints if there are some.
+fn after(hints: Option<Response<()>>, reply: Reply) -> Answer {
+    match hints {
+        None => Answer::Ready(reply),
+        Some(head) => {
+            let then = Box::pin(ready(reply.into()));
+            Answer::Later(Box::pin(ready(http_stack::Response::Interim { head, then })))
+        }
+    }
+}
+
+/// Cache key of an object of any origin, as the forward proxy has it.
+fn foreign_key<'a>(origin: &'a str, path: &'a str) -> Option<CacheKey<'a>> {
+    let (scheme, authority) = origin.split_once("://")?;
+    let scheme = [Scheme::Http, Scheme::Https].into_iter().find(|it| it.name() == scheme)?;
+    Some(CacheKey::new(Partition::default(), scheme, authority, path))
 }
 
 /// Interim responses before the answer of `job`.

@@ -18,6 +18,7 @@ use tokio::sync::Semaphore;
 use units::Time;
 
 use super::dispatch::{Admitted, Dispatcher, has_single_target_form, refuse};
+use super::held::ImageQueue;
 use super::replies::{self, RefusedRequest};
 use super::route::{RequestRoute, route};
 use crate::caching::CacheStore;
@@ -41,6 +42,8 @@ pub struct Proxy {
     pub(super) journal: Rc<dyn Journal>,
     /// Unix time at which the world's clock started.
     pub(super) start: Duration,
+    /// Images that are encoded again.
+    pub(super) images: ImageQueue,
     verifiers: Semaphore,
     /// Round-robin counter for an origin's several servers.
     turn: Cell<usize>,
@@ -51,8 +54,17 @@ impl Proxy {
     pub fn new(settings: Arc<ProxyConfig>, parts: ProxyParts) -> Rc<Proxy> {
         let ProxyParts { tls, store, wheel, inside, journal, start } = parts;
         let upstream = Upstream::new(settings.upstream.clone(), tls, wheel);
-        let (verifiers, turn) = (Semaphore::new(VERIFIERS), Cell::new(0));
-        Rc::new(Proxy { settings, upstream, store, inside, journal, start, verifiers, turn })
+        Rc::new(Proxy {
+            settings,
+            upstream,
+            store,
+            inside,
+            journal,
+            start,
+            images: ImageQueue::new(),
+            verifiers: Semaphore::new(VERIFIERS),
+            turn: Cell::new(0),
+        })
     }
 
     /// Connections to origins.

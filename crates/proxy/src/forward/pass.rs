@@ -12,15 +12,14 @@ use http_stack::{Reply, Response};
 use units::Time;
 use url::Url;
 
-use super::compressed::OutgoingBody;
 use super::dispatch::{note_reply, refuse};
 use super::entrance::Proxy;
 use super::job::{Fetch, ForwardJob};
+use super::outgoing::{OutgoingBody, Transformation};
 use super::replies;
 use super::replies::RefusedRequest;
 use super::transit::{BodyEnds, CountedBody, CountedTunnel, RelayedBody};
 use crate::caching::{CACHE_NAME, CACHE_STATUS, CacheFill, key_of_url};
-use crate::compression::Encoder;
 use crate::fields;
 use crate::journal::{RequestNote, RequestOutcome, RequestTimes};
 use crate::observation::{Observed, ObservedResponse};
@@ -98,10 +97,10 @@ impl Proxy {
                 if let Some(key) = key {
                     self.invalidate(&key, &method, &fetched.head).await;
                 }
-                let encoder = self.compress(&mut fetched, &fetch.request);
+                let transformation = self.transform(&mut fetched, &fetch.request).await;
                 observed.tell(|exchange| exchange.response(&self.observed_response(&fetched)));
                 let ends = BodyEnds { received, observed, start: self.start };
-                self.relay(fetched, encoder, note, CacheFill::nothing(), None, ends)
+                self.relay(fetched, transformation, note, CacheFill::nothing(), None, ends)
             }
         }
     }
@@ -139,11 +138,11 @@ impl Proxy {
         Response::Switched { head, far: Box::new(CountedTunnel { tunnel, note }) }
     }
 
-    /// Forwards an answer, whose body passes through the encoder if there is one. `status` reports the cache's part.
+    /// Forwards an answer with its body as transformed. `status` reports the cache's part.
     pub(super) fn relay(
         &self,
         fetched: Fetched,
-        encoder: Option<Encoder>,
+        transformation: Transformation,
         mut note: RequestNote,
         filling: CacheFill,
         status: Option<CacheStatus>,
@@ -157,7 +156,7 @@ impl Proxy {
             let value = HeaderValue::from_str(&status.of(CACHE_NAME).to_string());
             head.headers_mut().append(CACHE_STATUS, value.expect("tokens are ASCII"));
         }
-        let body = OutgoingBody::new(body, encoder);
+        let body = OutgoingBody::new(body, transformation);
         let body = Box::new(RelayedBody::new(body, note, filling, ends));
         Response::Streamed { head, length, body }
     }

@@ -16,7 +16,7 @@ use http_stack::{Answer, Response};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use units::Time;
 
-use super::compressed::OutgoingBody;
+use super::outgoing::OutgoingBody;
 use crate::caching::CacheFill;
 use crate::journal::{RequestNote, RequestOutcome};
 use crate::observation::Observed;
@@ -98,7 +98,7 @@ impl Body for RelayedBody {
 impl Drop for RelayedBody {
     fn drop(&mut self) {
         self.note.entry.received_bytes = self.ends.received.get();
-        self.note.entry.uncompressed_bytes = self.body.uncompressed_bytes();
+        self.note.entry.uncompressed_bytes = self.body.unchanged_bytes();
     }
 }
 

@@ -199,6 +199,11 @@ impl Worker {
         self.ports.iter().map(|opened| opened.port.address()).collect()
     }
 
+    /// An entrance for requests of our own, as if they came in at `address` over TLS.
+    pub fn entrance(&self, address: SocketAddr) -> Rc<ProxyHandler> {
+        self.quic_entrance(address)
+    }
+
     /// The operator's address.
     pub fn admin_address(&self) -> Option<SocketAddr> {
         self.admin.as_ref().map(TcpPort::address)

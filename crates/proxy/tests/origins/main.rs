@@ -4,6 +4,7 @@ mod check;
 mod collapsing;
 mod compression;
 mod failover;
+mod images;
 mod replies;
 mod shares;
 mod town;

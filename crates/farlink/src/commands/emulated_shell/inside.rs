@@ -49,9 +49,13 @@ pub fn run(args: &Shell) -> Result<process::ExitCode, CliError> {
         None => topology,
     };
     let wire = crate::commands::wire()?;
-    let testbed =
-        Testbed::build(TestbedConfig { mtu: topology.mtu(), wire, ..TestbedConfig::default() })
-            .map_err(|error| CliError::not_emulated(error, wire))?;
+    let testbed = Testbed::build(TestbedConfig {
+        mtu: topology.mtu(),
+        between: topology.intermediary(),
+        wire,
+        ..TestbedConfig::default()
+    })
+    .map_err(|error| CliError::not_emulated(error, wire))?;
     allow_unprivileged_ping(&testbed)?;
     let carrier = EmulatorThread::start(&testbed, topology, args.seed)?;
     for port in &args.host_loopback {

@@ -1,6 +1,6 @@
 //! A recording's servers at the far side of the network.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::path::Path;
 use std::process::Command;
@@ -21,7 +21,10 @@ use replay::{Replay, ReplayJournal, ReplaySettings};
 use scenario::Quic;
 use world::real;
 
-use crate::args::{ReplayNames, ReplayOptions, ReplayOrigins, ReplayThink, ShellReplay};
+use super::proxy::{self, ShellProxy};
+use crate::args::{
+    ProxyCache, ReplayNames, ReplayOptions, ReplayOrigins, ReplayProxy, ReplayThink, ShellReplay,
+};
 use crate::commands::{recording, since_1970};
 use crate::failure::CliError;
 use crate::show::units::counted;
@@ -30,6 +33,8 @@ use crate::show::units::counted;
 /// authority of one's own only where it is told to.
 pub const KEY_VARIABLE: &str = "FARLINK_REPLAY_KEY";
 pub const H3_VARIABLE: &str = "FARLINK_REPLAY_H3";
+/// Variable that tells it of a proxy: its address and port.
+pub const PROXY_VARIABLE: &str = "FARLINK_REPLAY_PROXY";
 
 /// Requests that were not exact, printed at the end; `--log` lists more.
 const MOST_TOLD: usize = 10;
@@ -40,16 +45,20 @@ pub struct ShellReplayServer {
     /// Round trips to hosts beyond the network, by address.
     extra_rtt: BTreeMap<IpAddr, Duration>,
     names: ReplayNames,
+    /// Round trip between the network's far end and all servers.
+    proxy_rtt: Duration,
+    proxy: Option<ShellProxy>,
 }
 
 impl ShellReplayServer {
     /// The recording that the options name.
     pub fn open(args: &ShellReplay) -> Result<Option<ShellReplayServer>, CliError> {
         let Some(path) = args.recording.as_deref() else {
-            return match args.how == ReplayOptions::default() {
+            let usual = (ReplayOptions::default(), ReplayProxy::default());
+            return match (&args.how, &args.proxy) == (&usual.0, &usual.1) {
                 true => Ok(None),
                 false => Err(CliError::bad_input(
-                    "--think, --origins, --names, --quic and --deterministic are for a replay",
+                    "--think, --origins, --names, --quic, --deterministic and --proxy are for a replay",
                 )
                 .hint("name the recording: --replay FILE".to_owned())),
             };
@@ -75,15 +84,27 @@ impl ShellReplayServer {
         let replay = Replay::new(&load, settings)
             .map_err(|error| CliError::bad_input(format!("{}: {error}", path.display())))?;
         let distances = page.filter(|_| has_distances).map(|page| distances(&replay, page));
+        let is_primed = args.proxy.cache == ProxyCache::Primed;
+        let proxy = args.proxy.config.as_deref();
+        let proxy = proxy.map(|path| ShellProxy::open(path, &load, is_primed)).transpose()?;
         Ok(Some(ShellReplayServer {
             replay,
             extra_rtt: distances.unwrap_or_default(),
             names: args.how.names,
+            proxy_rtt: args.proxy.rtt,
+            proxy,
         }))
     }
 
-    /// The network with links of their own to hosts farther away.
+    /// The network with the proxy's place at its far end, and links of their own to hosts farther away.
     pub fn topology(&self, topology: EmulatedTopology) -> EmulatedTopology {
+        let stretch = |rtt: Duration| [LinkConfig::delay(rtt / 2), LinkConfig::delay(rtt / 2)];
+        let resolver = IpAddr::from(AccessSide::Server.address());
+        let servers: BTreeSet<IpAddr> =
+            self.replay.site().hosts.iter().map(|host| host.address).collect();
+        let topology = topology
+            .proxied([resolver], ["names/up", "names/down"], &stretch(Duration::ZERO))
+            .proxied(servers, ["upstream/up", "upstream/down"], &stretch(self.proxy_rtt));
         let farther = self.extra_rtt.iter().enumerate();
         farther.fold(topology, |topology, (number, (address, extra))| {
             let [up, down] = ["up", "down"].map(|way| format!("origin/{number}/{way}"));
@@ -95,6 +116,7 @@ impl ShellReplayServer {
     /// The names of its hosts.
     pub fn names(&self, names: HostNames) -> HostNames {
         let names = names.asking(AccessSide::Server.address());
+        let names = names.with(browser::Proxy::NAME, proxy::proxy_address().ip());
         match self.names {
             ReplayNames::Dns => names,
             ReplayNames::Hosts => {
@@ -127,11 +149,19 @@ impl ShellReplayServer {
                  those of the replay"
             ),
         }
+        if self.proxy.is_some() {
+            variables.push((PROXY_VARIABLE, proxy::proxy_address().to_string()));
+            let users = ["http_proxy", "https_proxy", "HTTPS_PROXY"];
+            variables.extend(users.map(|user| (user, proxy::proxy_url())));
+        }
         Ok(ReplayEnvironment(variables))
     }
 
-    /// Starts its servers.
+    /// Starts its servers, and the proxy in front of them.
     pub fn start(self, testbed: &Testbed) -> Result<RunningReplay, CliError> {
+        let front = self
+            .proxy
+            .map(|proxy| (proxy, self.replay.issuer(), self.replay.authority().to_owned()));
         let addresses = self.replay.site().hosts.iter().filter_map(|host| match host.address {
             IpAddr::V4(address) => Some(address),
             IpAddr::V6(_) => None,
@@ -165,6 +195,11 @@ impl ShellReplayServer {
         started.map_err(|error| {
             CliError::machine(format!("the replay's servers cannot listen: {error}"))
         })?;
+        if let Some((proxy, issuer, authority)) = front {
+            proxy.start(testbed, issuer, &authority)?;
+            // What the proxy asked for earlier is no request of the command.
+            *journal.lock().unwrap_or_else(PoisonError::into_inner) = ReplayJournal::default();
+        }
         Ok(RunningReplay { journal })
     }
 }

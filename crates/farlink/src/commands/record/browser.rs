@@ -1,20 +1,24 @@
 //! Recording with Chromium: the pages of one visitor, one after the other.
 
 use std::io;
+use std::net::SocketAddr;
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use ::archive::{RecordedLoad, redact};
-use chromium::{CaptureSettings, ChromiumError, ChromiumSandbox, Launch, OtherNames};
+use chromium::{
+    BrowserProxy, CaptureSettings, ChromiumError, ChromiumSandbox, Launch, OtherNames,
+    ProxyConfigSource, ProxyScheme,
+};
 use rustix::process::getuid;
 use tempfile::TempDir;
 
 use super::is_url;
 use crate::args::{KeyHash, Record};
 use crate::commands::chromium;
-use crate::commands::emulated_shell::{H3_VARIABLE, KEY_VARIABLE};
+use crate::commands::emulated_shell::{H3_VARIABLE, KEY_VARIABLE, PROXY_VARIABLE};
 use crate::failure::CliError;
 
 /// Id of `nobody` and its group, as whom root runs the browser: pages of the web are not to be trusted, and Chromium's
@@ -42,7 +46,7 @@ pub fn record(args: &Record) -> Result<Vec<RecordedLoad>, CliError> {
         profile: folder.path().to_owned(),
         hosts: args.connect_to.iter().map(|it| (it.name.clone(), it.address)).collect(),
         other_names: OtherNames::Resolved,
-        proxy: None,
+        proxy: replay_proxy(),
         trusted_keys: args.accept_key.iter().map(|key| key.0).chain(replay_key()).collect(),
         trusts_all: args.insecure,
         quic_hosts: args.h3_hosts.iter().cloned().chain(replay_h3_hosts()).collect(),
@@ -98,6 +102,14 @@ fn run_script(script: &str, address: &str) -> Result<(), CliError> {
 fn replay_key() -> Option<[u8; 32]> {
     let text = std::env::var_os(KEY_VARIABLE)?.into_string().ok()?;
     text.parse::<KeyHash>().ok().map(|key| key.0)
+}
+
+/// The proxy in front of a replay's servers.
+fn replay_proxy() -> Option<BrowserProxy> {
+    let text = std::env::var_os(PROXY_VARIABLE)?.into_string().ok()?;
+    let address: SocketAddr = text.parse().ok()?;
+    let told = ProxyConfigSource::Once(address.port());
+    Some(BrowserProxy { address: address.ip(), told, manner: ProxyScheme::Https })
 }
 
 /// Hosts of a replay that speak HTTP/3.
