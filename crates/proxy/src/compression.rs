@@ -8,7 +8,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderValue, Method, Request, Response};
 
-pub use encoder::Encoder;
+pub use encoder::{Encoder, Transcoder};
 
 /// A content coding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +52,8 @@ pub struct CompressionSettings {
     /// True if answers for one user are compressed, too. The size of a compressed body tells those who can watch it and choose a
     /// part of it about its secrets (BREACH).
     pub private: bool,
+    /// True if what its origin coded with gzip is coded again, for clients that prefer another coding.
+    pub recode: bool,
 }
 
 impl Default for CompressionSettings {
@@ -61,6 +63,7 @@ impl Default for CompressionSettings {
             types: TYPES.map(str::to_owned).to_vec(),
             least_bytes: LEAST_BYTES,
             private: false,
+            recode: false,
         }
     }
 }
@@ -116,13 +119,16 @@ impl CompressionSettings {
     ) -> Choice {
         let (asked, fields) = (request.headers(), head.headers());
         let is_whole = matches!(head.status().as_u16(), 200 | 203 | 404 | 410);
-        let is_plain = !fields.contains_key(CONTENT_ENCODING) && is_transformable(request, fields);
+        let coding = fields.get(CONTENT_ENCODING);
+        let is_gzip = coding.is_some_and(|coding| self.recode && is_gzip(coding));
+        let is_plain = (coding.is_none() || is_gzip) && is_transformable(request, fields);
         let is_large = length.is_none_or(|length| length >= self.least_bytes);
         let is_allowed = self.private || !is_private(asked, fields);
         if !(is_whole && is_plain && is_large && is_allowed && self.has_type(fields)) {
             return Choice::Unsuitable;
         }
-        self.accepted(asked).map_or(Choice::Unaccepted, Choice::Compressed)
+        let accepted = self.accepted(asked).filter(|coding| !(is_gzip && *coding == Coding::Gzip));
+        accepted.map_or(Choice::Unaccepted, Choice::Compressed)
     }
 
     fn has_type(&self, fields: &HeaderMap) -> bool {
@@ -159,6 +165,11 @@ pub(crate) fn is_transformable(request: &Request<()>, fields: &HeaderMap) -> boo
         && request.method() != Method::CONNECT
         && !DIGESTS.iter().any(|name| fields.contains_key(name))
         && !has_directive(fields, "no-transform")
+}
+
+/// True for gzip alone, as a value of `Content-Encoding`.
+pub(crate) fn is_gzip(coding: &HeaderValue) -> bool {
+    coding.as_bytes().eq_ignore_ascii_case(b"gzip")
 }
 
 /// A member of `Accept-Encoding` or `Accept`, and its weight in thousandths.

@@ -35,10 +35,10 @@ fn shop() -> String {
         <p>hello<script>fetch('https://api.test/list?_=' + Date.now() + '&r=' + Math.random());\
         fetch('https://api.test/order', {method: 'POST', body: 'n=' + Math.random()})</script>";
     let mut sheet = entry("GET", "https://cdn.test/a.css", "h2", "text/css", &sheet());
-    sheet["response"]["headers"]
-        .as_array_mut()
-        .unwrap()
-        .push(json!({"name": "content-encoding", "value": "gzip"}));
+    sheet["response"]["headers"].as_array_mut().unwrap().extend([
+        json!({"name": "content-encoding", "value": "gzip"}),
+        json!({"name": "cache-control", "value": "max-age=60"}),
+    ]);
     sheet["response"]["bodySize"] = 2_000.into();
     let mut order = entry("POST", "https://api.test/order", "http/1.1", "text/plain", "thanks");
     order["request"]["postData"] = json!({"text": "n=0.5"});
@@ -90,6 +90,30 @@ fn what_cannot_be_replayed_is_refused_first() {
     refused(&nowhere, &["no such directory: no"]);
 }
 
+#[test]
+fn proxies_that_have_no_place_there_are_refused() {
+    let desk = Desk::new();
+    desk.put("shop.har", shop());
+    let refused = |config: &str, options: &str, parts: &[&str]| {
+        desk.put("proxy.toml", config);
+        let arguments = format!("replay shop.har --network {NETWORK} --proxy proxy.toml {options}");
+        desk.farlink(&arguments).refused(parts);
+    };
+    refused("[cash]\n", "", &["proxy.toml:1", "unknown field `cash`"]);
+    refused(
+        "[upstream]\nparent = \"http://10.0.0.9:3128\"\n",
+        "",
+        &[
+            "upstream.parent is not for a proxy in the emulated network",
+            "leave upstream.parent out",
+        ],
+    );
+    refused("", "--proxy-cache primed", &["proxy.toml has no [cache]", "memory = \"256MiB\""]);
+    refused("", "--proxy-rtt 90s", &["--proxy-rtt", "at most 60 s"]);
+    desk.farlink(&format!("shell --network {NETWORK} --proxy-rtt 9ms -- true"))
+        .refused(&["are for a replay", "--replay FILE"]);
+}
+
 /// Tests in real time.
 mod real_time {
     use super::*;
@@ -115,6 +139,33 @@ mod real_time {
         assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
         let account: Value = serde_json::from_str(&desk.read("log.json")).unwrap();
         (ran, account["replay"].clone())
+    }
+
+    /// curl finds it in its environment.
+    #[test]
+    fn a_proxy_stands_in_front_of_the_servers() {
+        let desk = Desk::new();
+        if !possible(&desk) {
+            return;
+        }
+        desk.put("proxy.toml", "[cache]\nmemory = \"8MiB\"\n[compression]\n");
+        let script = "set -e; for url in https://cdn.test/a.css https://shop.test/; do
+            curl -sS --compressed -D head -o body -w '%{http_version} ' $url; tail -c 9 body
+            grep -i ^cache-status: head | tail -n 1; done
+            curl -sS -o /dev/null -w '%{time_starttransfer}\\n' --noproxy '*' https://shop.test/";
+        for (cache, status, asked) in [("primed", "hit", 2), ("cold", "fwd=uri-miss; stored", 3)] {
+            let options = format!("--proxy proxy.toml --proxy-cache {cache} --proxy-rtt 200ms");
+            let (ran, journal) = replayed(&desk, &options, script);
+            let lines: Vec<&str> = ran.out.lines().map(str::trim_end).collect();
+            assert_eq!(lines[0], "2  499px }", "{}", ran.err);
+            assert!(lines[1].contains(&format!("farlink; {status}")), "{}", ran.out);
+            assert!(lines[2].starts_with("2 </script>"), "{}", ran.out);
+            // Without it, the servers are behind the same way: a name (40 ms), two handshakes and a request (240 ms each).
+            let direct: f64 = lines.last().unwrap().parse().unwrap();
+            assert!((0.75..2.0).contains(&direct), "{direct}");
+            // What the proxy fetched before is not counted.
+            assert_eq!((&journal["exact"], &journal["missing"]), (&asked.into(), &0.into()));
+        }
     }
 
     #[test]

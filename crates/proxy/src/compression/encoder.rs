@@ -6,7 +6,7 @@ use brotli::CompressorWriter;
 use brotli::enc::BrotliEncoderParams;
 use bytes::Bytes;
 use flate2::Compression;
-use flate2::write::GzEncoder;
+use flate2::write::{GzDecoder, GzEncoder};
 use zstd::stream::write::Encoder as ZstdEncoder;
 
 use super::Coding;
@@ -104,6 +104,67 @@ impl Encoder {
             Inner::Zstd(writer) => writer.finish()?,
             Inner::Gzip(writer) => writer.finish()?,
         }))
+    }
+}
+
+/// Bytes decoded at once: what they may become, a thousand times as much, is in memory.
+const DECODED_AT_ONCE: usize = 4 << 10;
+
+/// An encoder, behind a decoder if the body is coded already.
+pub struct Transcoder {
+    gunzip: Option<Box<GzDecoder<Vec<u8>>>>,
+    encoder: Encoder,
+}
+
+impl Transcoder {
+    /// For a body of this length, if that is known, which comes in gzip or as it is.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn new(coding: Coding, length: Option<u64>, from_gzip: bool) -> io::Result<Transcoder> {
+        let length = length.filter(|_| !from_gzip);
+        let gunzip = from_gzip.then(|| Box::new(GzDecoder::new(Vec::new())));
+        Ok(Transcoder { gunzip, encoder: Encoder::new(coding, length)? })
+    }
+
+    /// Takes the next piece of the body.
+    ///
+    /// # Errors
+    /// If it is damaged, or the library fails.
+    pub fn write(&mut self, piece: &[u8]) -> io::Result<()> {
+        let Some(gunzip) = &mut self.gunzip else { return self.encoder.write(piece) };
+        for part in piece.chunks(DECODED_AT_ONCE) {
+            gunzip.write_all(part)?;
+            gunzip.flush()?;
+            let decoded = std::mem::take(gunzip.get_mut());
+            self.encoder.write(&decoded)?;
+        }
+        Ok(())
+    }
+
+    /// The bytes that are ready, which may be none.
+    pub fn ready(&mut self) -> Bytes {
+        self.encoder.ready()
+    }
+
+    /// As [`Encoder::flush`].
+    ///
+    /// # Errors
+    /// If the library fails.
+    pub fn flush(&mut self) -> io::Result<Bytes> {
+        self.encoder.flush()
+    }
+
+    /// Ends the body.
+    ///
+    /// # Errors
+    /// If it is incomplete, or the library fails.
+    pub fn finish(mut self) -> io::Result<Bytes> {
+        if let Some(gunzip) = self.gunzip.take() {
+            let rest = gunzip.finish()?;
+            self.encoder.write(&rest)?;
+        }
+        self.encoder.finish()
     }
 }
 

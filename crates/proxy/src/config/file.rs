@@ -230,6 +230,7 @@ pub(crate) struct CompressionTable {
     pub(crate) types: Option<Vec<Spanned<String>>>,
     pub(crate) least: Option<Size>,
     pub(crate) private: bool,
+    pub(crate) recode: bool,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -89,7 +89,11 @@ impl ConfigResolver<'_> {
         &self,
         table: &file::CompressionTable,
     ) -> Result<CompressionSettings, ConfigError> {
-        let mut settings = CompressionSettings { private: table.private, ..Default::default() };
+        let mut settings = CompressionSettings {
+            private: table.private,
+            recode: table.recode,
+            ..Default::default()
+        };
         if let Some(codings) = &table.codings {
             if codings.get_ref().is_empty() {
                 return Err(ConfigError::new(self.source.place(codings.span()), "no codings")

@@ -4,15 +4,20 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::Request;
+use http::header::CONTENT_ENCODING;
 use http_stack::server::{Body, BodyError};
 
 use super::entrance::Proxy;
-use crate::compression::{Choice, Encoder, mark, vary};
+use crate::compression::{Choice, Transcoder, is_gzip, mark, vary};
 use crate::upstream::{Fetched, ResponseBody};
 
 impl Proxy {
     /// Changes the head of an answer to `request` that is to be compressed. Returns the encoder for its body.
-    pub(super) fn compress(&self, fetched: &mut Fetched, request: &Request<()>) -> Option<Encoder> {
+    pub(super) fn compress(
+        &self,
+        fetched: &mut Fetched,
+        request: &Request<()>,
+    ) -> Option<Transcoder> {
         let settings = self.settings.compression.as_ref()?;
         let coding = match settings.choose(request, &fetched.head, fetched.length) {
             Choice::Compressed(coding) => coding,
@@ -24,7 +29,8 @@ impl Proxy {
             Choice::Unsuitable => return None,
         };
         // Without memory for an encoder the body stays as it is.
-        let encoder = Encoder::new(coding, fetched.length).ok()?;
+        let from_gzip = fetched.head.headers().get(CONTENT_ENCODING).is_some_and(is_gzip);
+        let encoder = Transcoder::new(coding, fetched.length, from_gzip).ok()?;
         mark(fetched.head.headers_mut(), coding);
         fetched.length = None;
         Some(encoder)
@@ -35,14 +41,14 @@ impl Proxy {
 pub(super) struct CompressedBody {
     body: ResponseBody,
     /// `None` once the body has ended.
-    encoder: Option<Encoder>,
+    encoder: Option<Transcoder>,
     /// True if the encoder may hold back something.
     holds_back: bool,
     taken_bytes: u64,
 }
 
 impl CompressedBody {
-    pub(super) fn new(body: ResponseBody, encoder: Encoder) -> CompressedBody {
+    pub(super) fn new(body: ResponseBody, encoder: Transcoder) -> CompressedBody {
         CompressedBody { body, encoder: Some(encoder), holds_back: false, taken_bytes: 0 }
     }
 
@@ -78,7 +84,7 @@ impl Body for CompressedBody {
                     return Poll::Ready(Some(Err(error)));
                 }
                 Poll::Ready(None) => {
-                    let last = self.encoder.take().map(Encoder::finish).transpose()?;
+                    let last = self.encoder.take().map(Transcoder::finish).transpose()?;
                     return Poll::Ready(last.filter(|last| !last.is_empty()).map(Ok));
                 }
                 // The client gets what has come so far: the origin may take its time.

@@ -10,7 +10,7 @@ use http_stack::server::{Body, BodyError};
 use super::compressed::CompressedBody;
 use super::entrance::Proxy;
 use super::held::HeldBody;
-use crate::compression::{Encoder, mark_confirmed, vary};
+use crate::compression::{Transcoder, mark_confirmed, vary};
 use crate::upstream::{Fetched, ResponseBody};
 
 /// Change of a body on its way.
@@ -18,7 +18,7 @@ pub(super) enum Transformation {
     /// None: it streams as it comes.
     Unchanged,
     /// Through an encoder.
-    Compressed(Encoder),
+    Compressed(Transcoder),
     /// It was taken in as a whole.
     Held(HeldBody),
 }

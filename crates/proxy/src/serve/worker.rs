@@ -199,9 +199,9 @@ impl Worker {
         self.ports.iter().map(|opened| opened.port.address()).collect()
     }
 
-    /// An entrance for requests of our own, as if they came in at `address` over TLS.
+    /// An entrance for requests of our own, as if they came in at `address` in clear text.
     pub fn entrance(&self, address: SocketAddr) -> Rc<ProxyHandler> {
-        self.quic_entrance(address)
+        Rc::new(ProxyHandler::new(&self.proxy.borrow(), Scheme::Http, address))
     }
 
     /// The operator's address.

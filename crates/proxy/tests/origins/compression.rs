@@ -1,6 +1,6 @@
 //! Compressed answers, and the cache behind them.
 
-use std::io::Read;
+use std::io::{Read, Write};
 
 use std::time::Duration;
 
@@ -121,6 +121,59 @@ fn a_head_has_the_fields_of_the_compressed_answer() {
     assert!(got.text.contains("content-encoding: gzip"), "{}", got.text);
     assert!(!got.text.contains("content-length"), "{}", got.text);
     assert!(got.body().is_empty(), "{}", got.text);
+}
+
+fn zipped() -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(page().as_bytes()).expect("memory takes it");
+    encoder.finish().expect("memory takes it")
+}
+
+/// A server that sends the page in gzip, as far as `share` of it.
+fn hasty_server(share: f64) -> Server {
+    Server::new(move |_| {
+        let body = zipped();
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\nCache-Control: max-age=60\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        let sent = (body.len() as f64 * share) as usize;
+        Act::Last(Duration::ZERO, [head.as_bytes(), &body[..sent]].concat())
+    })
+}
+
+#[test]
+fn what_came_in_gzip_is_coded_again_if_that_is_asked_for() {
+    let recoding = CONFIG.replace("[compression]\n", "[compression]\nrecode = true\n");
+    const ALL: &str = "Accept-Encoding: gzip, br\r\n";
+    let each = |config: &str, share: f64, fields: &'static [&'static str]| {
+        let asking = async move {
+            let mut got = Vec::new();
+            for fields in fields {
+                got.push(ask("GET", "/", fields).await);
+            }
+            got
+        };
+        run(config, &[hasty_server(share)], asking, async {})
+    };
+    let got = each(&recoding, 1.0, &[ALL, ALL, GZIP, ""]);
+    for recoded in &got[..2] {
+        assert!(recoded.text.contains("content-encoding: br"), "{}", recoded.text);
+        assert!(recoded.text.contains("vary: Accept-Encoding"), "{}", recoded.text);
+    }
+    let mut text = String::new();
+    let mut decoder = brotli::Decompressor::new(got[1].body(), 4_096);
+    decoder.read_to_string(&mut text).expect("it is Brotli");
+    assert_eq!(text, page());
+    for same in &got[2..] {
+        assert!(same.text.contains("content-encoding: gzip"), "{}", same.text);
+        assert!(same.text.contains("vary: Accept-Encoding"), "{}", same.text);
+        assert_eq!(same.body(), zipped());
+    }
+    assert_eq!(each(CONFIG, 1.0, &[ALL])[0].body(), zipped(), "by default it stays");
+    // A body that breaks off is not made to look whole.
+    let broken = each(&recoding, 0.5, &[ALL]);
+    assert!(!broken[0].text.ends_with("0\r\n\r\n"), "{}", broken[0].text);
 }
 
 #[test]

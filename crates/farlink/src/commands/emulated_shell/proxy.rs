@@ -239,7 +239,7 @@ async fn ask(request: EarlierRequest, entrance: Rc<ProxyHandler>) -> bool {
     });
     loop {
         let response = match answer {
-            Answer::Ready(_) => return true,
+            Answer::Ready(reply) => Response::from(reply),
             Answer::Later(response) => response.await,
         };
         match response {
@@ -251,7 +251,9 @@ async fn ask(request: EarlierRequest, entrance: Rc<ProxyHandler>) -> bool {
                     None => return true,
                 }
             },
-            _ => return true,
+            // The proxy's own, such as a refusal.
+            Response::Whole(reply) => return reply.head.parts.status().is_success(),
+            Response::Tunnel(_) | Response::Switched { .. } => return false,
         }
     }
 }
