@@ -86,11 +86,14 @@ with sync_playwright() as playwright:
         for _ in range(int(loads)):
             for way in WAYS:
                 seen[way].append(look(archive, url, way, shots[way]))
-        values = {}
+        values, left = {}, {}
         for figure in ratios:
             for way in WAYS:
-                values[figure, way] = statistics.median(it[figure] for it in seen[way])
-            ratios[figure].append(values[figure, "proxy"] / values[figure, "direct"])
+                found = [it[figure] for it in seen[way] if it.get(figure)]
+                values[figure, way] = statistics.median(found) if found else None
+            ends = [values[figure, way] for way in ("proxy", "direct")]
+            left[figure] = ends[0] / ends[1] if all(ends) else None
+            ratios[figure] += [left[figure]] if left[figure] else []
         direct, proxy = (seen[way][-1] for way in WAYS)
         same = plain(direct["document"]) == plain(proxy["document"])
         news = {name: sorted(set(proxy[name]) - set(direct[name])) for name in ("broken", "failed")}
@@ -101,7 +104,8 @@ with sync_playwright() as playwright:
         cells = [archive.stem]
         for figure, by in (("bytes", 1e3), ("render", 1e3), ("load", 1e3)):
             digits = 0 if figure == "bytes" else 2
-            cells += [f"{values[figure, 'direct'] / by:.{digits}f}", f"{values[figure, 'proxy'] / by:.{digits}f} ({ratios[figure][-1] - 1:+.0%})"]
+            shown = [f"{values[figure, way] / by:.{digits}f}" if values[figure, way] else "-" for way in WAYS]
+            cells += [shown[0], shown[1] + (f" ({left[figure] - 1:+.0%})" if left[figure] else "")]
         cells += ["yes" if same else "no", f"{difference(browser, *shots.values()):.2%}"]
         print("| " + " | ".join(cells) + " |", flush=True)
     browser.close()

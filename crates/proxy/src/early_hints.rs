@@ -73,7 +73,7 @@ pub struct Hint {
 pub enum HintKind {
     /// A style sheet.
     Style,
-    /// A script that is not a module: browsers fetch those in another way.
+    /// A script that is not a module, which browsers fetch in another way, and not deferred: it would compete with what the page waits for.
     Script,
     /// A font, which is fetched without credentials.
     Font,
@@ -92,17 +92,32 @@ pub struct BrowserRequest<'a> {
     pub mode: &'a str,
     /// `Referer`.
     pub referer: Option<&'a str>,
+    /// `Priority` (RFC 9218).
+    pub priority: Option<&'a str>,
     /// `Origin`.
     pub initiator: Option<&'a str>,
     /// The client, if its requests to all origins come by here.
     pub client: Option<IpAddr>,
 }
 
+/// The least urgent value of what a page waits for, as Chromium sends it: 1 for scripts of the head, 2 for those at the end.
+const MOST_URGENCY: u8 = 1;
+
+impl BrowserRequest<'_> {
+    /// True if the browser says so, or nothing.
+    fn is_urgent(&self) -> bool {
+        let Some(priority) = self.priority else { return true };
+        let mut members = priority.split(',').map(str::trim);
+        let urgency = members.find_map(|member| member.strip_prefix("u=")?.parse().ok());
+        urgency.is_some_and(|urgency: u8| urgency <= MOST_URGENCY)
+    }
+}
+
 impl HintKind {
     fn of(request: &BrowserRequest<'_>) -> Option<HintKind> {
         match (request.destination, request.mode) {
             ("style", "no-cors") => Some(HintKind::Style),
-            ("script", "no-cors") => Some(HintKind::Script),
+            ("script", "no-cors") if request.is_urgent() => Some(HintKind::Script),
             ("font", "cors") => Some(HintKind::Font),
             _ => None,
         }
@@ -231,13 +246,14 @@ mod tests {
             "font" => "cors",
             _ => "no-cors",
         };
-        let (initiator, client) = (None, None);
+        let (priority, initiator, client) = (None, None, None);
         BrowserRequest {
             origin: "https://a.test",
             path,
             destination,
             mode,
             referer,
+            priority,
             initiator,
             client,
         }
@@ -265,6 +281,10 @@ mod tests {
             ("/a.css", "style"),
         ] {
             assert!(hints.see(&request(path, destination, PAGE), at(1)).is_empty());
+        }
+        for (path, priority) in [("/end.js", "u=2"), ("/async.js", "i"), ("/late.js", "u=4, i")] {
+            let script = request(path, "script", PAGE);
+            hints.see(&BrowserRequest { priority: Some(priority), ..script }, at(1));
         }
         assert_eq!(hints.see(&request("/page", "document", None), at(2)).len(), 3);
         hints.see(&request("/other.css", "style", Some("https://a.test/other")), at(1));

@@ -24,9 +24,6 @@ pub struct Replay {
     #[command(flatten)]
     pub how: ReplayOptions,
 
-    #[command(flatten, next_help_heading = "Proxy")]
-    pub proxy: ReplayProxy,
-
     /// Loads with each protocol.
     #[arg(short = 'n', long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repetitions: u32,
@@ -46,6 +43,9 @@ pub struct Replay {
     /// Run Chromium without its sandbox, and as root if farlink is: for pages that you trust.
     #[arg(long)]
     pub no_sandbox: bool,
+
+    #[command(flatten, next_help_heading = "Proxy")]
+    pub proxy: ReplayProxy,
 }
 
 /// Conditions of a replay.

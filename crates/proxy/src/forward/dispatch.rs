@@ -181,6 +181,7 @@ impl Dispatcher {
             destination: field("sec-fetch-dest")?,
             mode: field("sec-fetch-mode")?,
             referer: field("referer"),
+            priority: field("priority"),
             initiator: field("origin"),
             client: match route {
                 RequestRoute::Forward { .. } => head.peer.map(|peer| peer.ip()),

@@ -96,15 +96,22 @@ impl ShellReplayServer {
         }))
     }
 
-    /// The network with the proxy's place at its far end, and links of their own to hosts farther away.
+    /// The network with the way from its far end to the servers, where the proxy is if there is one, and links of their own to hosts farther
+    /// away.
     pub fn topology(&self, topology: EmulatedTopology) -> EmulatedTopology {
-        let stretch = |rtt: Duration| [LinkConfig::delay(rtt / 2), LinkConfig::delay(rtt / 2)];
+        let link = |rtt: Duration| [LinkConfig::delay(rtt / 2), LinkConfig::delay(rtt / 2)];
         let resolver = IpAddr::from(AccessSide::Server.address());
-        let servers: BTreeSet<IpAddr> =
-            self.replay.site().hosts.iter().map(|host| host.address).collect();
-        let topology = topology
-            .proxied([resolver], ["names/up", "names/down"], &stretch(Duration::ZERO))
-            .proxied(servers, ["upstream/up", "upstream/down"], &stretch(self.proxy_rtt));
+        let hosts = self.replay.site().hosts.iter();
+        let servers: BTreeSet<IpAddr> = hosts.map(|host| host.address).collect();
+        let names = ["upstream/up", "upstream/down"];
+        let topology = match (&self.proxy, self.proxy_rtt) {
+            (None, Duration::ZERO) => topology,
+            (None, rtt) => topology.stretched(servers, names, &link(rtt)),
+            // The proxy's queries do not cross the network.
+            (Some(_), rtt) => topology
+                .proxied([resolver], ["names/up", "names/down"], &link(Duration::ZERO))
+                .proxied(servers, names, &link(rtt)),
+        };
         let farther = self.extra_rtt.iter().enumerate();
         farther.fold(topology, |topology, (number, (address, extra))| {
             let [up, down] = ["up", "down"].map(|way| format!("origin/{number}/{way}"));
@@ -116,7 +123,10 @@ impl ShellReplayServer {
     /// The names of its hosts.
     pub fn names(&self, names: HostNames) -> HostNames {
         let names = names.asking(AccessSide::Server.address());
-        let names = names.with(browser::Proxy::NAME, proxy::proxy_address().ip());
+        let names = match &self.proxy {
+            None => names,
+            Some(_) => names.with(browser::Proxy::NAME, proxy::proxy_address().ip()),
+        };
         match self.names {
             ReplayNames::Dns => names,
             ReplayNames::Hosts => {
