@@ -5,7 +5,7 @@
 
 mod admin;
 mod port;
-mod proxy_protocol;
+pub mod proxy_protocol;
 mod worker;
 
 use std::sync::Arc;

@@ -30,12 +30,19 @@ const FIXED_BYTES: usize = 16;
 /// # Errors
 /// If the connection begins otherwise (section 2: the protocol must not be guessed), ends or times out.
 pub(super) async fn receive(mut tcp: TcpStream) -> io::Result<TcpStream> {
-    let header = world::timeout(WAIT, header(&mut tcp)).await;
-    let header = header.map_err(|_| io::ErrorKind::TimedOut)??;
-    if let Some(client) = client(&header)? {
+    let client = world::timeout(WAIT, read(&mut tcp)).await;
+    if let Some(client) = client.map_err(|_| io::ErrorKind::TimedOut)?? {
         tcp.report_peer(client);
     }
     Ok(tcp)
+}
+
+/// Reads the header, and none of what follows. Returns the client that it names; none if the connection is the load balancer's own.
+///
+/// # Errors
+/// If the connection begins otherwise, or ends.
+pub async fn read(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<SocketAddr>> {
+    client(&header(stream).await?)
 }
 
 /// The bytes of the header; none of what follows.
@@ -61,7 +68,6 @@ async fn header(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Vec<u8>> {
     Ok(header)
 }
 
-/// The client that a header names; none if the connection is the load balancer's own.
 fn client(header: &[u8]) -> io::Result<Option<SocketAddr>> {
     let config = ParseConfig { include_tlvs: false, allow_v1: true, allow_v2: true };
     let (read, _) = ProxyHeader::parse(header, config)
@@ -75,11 +81,11 @@ mod tests {
 
     use super::*;
 
-    /// The header that `bytes` begin with, its client, and what is left of them.
+    /// The client that `bytes` begin with, and what is left of them.
     fn read(bytes: &[u8]) -> io::Result<(Option<SocketAddr>, Vec<u8>)> {
         let mut left = bytes;
-        let header = at_once(header(&mut left))?;
-        Ok((client(&header)?, left.to_vec()))
+        let client = at_once(super::read(&mut left))?;
+        Ok((client, left.to_vec()))
     }
 
     /// Runs a future that never waits.
