@@ -120,6 +120,33 @@ fn a_page_is_hinted_what_it_needed_before() {
     assert_eq!(heads.len(), 7);
 }
 
+/// A forward proxy knows what a page takes from other origins, and hints it ahead of a stored page, too.
+#[test]
+fn a_stored_page_is_hinted_what_it_needs_of_other_origins() {
+    let script = |_: &str| ok("cache-control: max-age=600\r\n", "x");
+    let fetch = |url: &'static str, destination: &'static str, priority: &'static str| {
+        let mode = if destination == "document" { "navigate" } else { "no-cors" };
+        let request = Request::get(url)
+            .header("sec-fetch-dest", destination)
+            .header("sec-fetch-mode", mode)
+            .header("priority", priority)
+            .header("referer", "http://a.test/");
+        fetch_by_h2(request.body(()).expect("a request"), None)
+    };
+    let mut bench = Bench::forward(script).with_cache().with_parent();
+    bench.settings.early_hints = Some(Default::default());
+    let (second, heads) = bench.run(async move {
+        let first = fetch("http://a.test/page", "document", "u=0").await;
+        assert!(first.interim.is_empty(), "{first:?}");
+        fetch("http://b.test/a.css", "style", "u=0").await;
+        fetch("http://b.test/late.js", "script", "u=2").await;
+        fetch("http://a.test/page", "document", "u=0").await
+    });
+    assert_eq!((second.interim, second.status, second.body.as_str()), (vec![103], 200, "x"));
+    assert_eq!(second.links, ["<http://b.test/a.css>; rel=preload; as=style"]);
+    assert_eq!(heads.len(), 3, "the page came from the cache");
+}
+
 #[test]
 fn an_origin_that_babbles_is_cut_short() {
     let script = |_: &str| {

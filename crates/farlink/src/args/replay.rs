@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum, ValueHint};
 use replay::ReplayProtocol;
-use scenario::Quic;
+use scenario::{Quic, Stretch};
 
 #[derive(Args)]
 pub struct Replay {
@@ -100,15 +100,8 @@ pub enum ProxyCache {
 }
 
 fn proxy_rtt(text: &str) -> Result<Duration, String> {
-    let rtt = units::parse::duration(text).map_err(|error| error.to_string())?;
-    match rtt <= MOST_RTT {
-        true => Ok(rtt),
-        false => Err(format!("at most {} s", MOST_RTT.as_secs())),
-    }
+    Stretch::parse_rtt(text).map(Duration::from_nanos)
 }
-
-/// The longest round trip to servers, as in `load --route`.
-const MOST_RTT: Duration = Duration::from_secs(60);
 
 /// Time that replayed servers take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -109,7 +109,7 @@ fn proxies_that_have_no_place_there_are_refused() {
         ],
     );
     refused("", "--proxy-cache primed", &["proxy.toml has no [cache]", "memory = \"256MiB\""]);
-    refused("", "--proxy-rtt 90s", &["--proxy-rtt", "at most 60 s"]);
+    refused("", "--proxy-rtt 90s", &["--proxy-rtt", "is not a round trip from 0ms to 60s"]);
     desk.farlink(&format!("shell --network {NETWORK} --proxy-rtt 9ms -- true"))
         .refused(&["are for a replay", "--replay FILE"]);
 }

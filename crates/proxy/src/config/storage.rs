@@ -131,7 +131,7 @@ impl ConfigResolver<'_> {
         if let Some(quality) = &table.quality {
             settings.quality = *quality.get_ref();
             if !(1..=100).contains(quality.get_ref()) {
-                let problem = format!("a quality of {}", quality.get_ref());
+                let problem = format!("`quality` is out of range: {}", quality.get_ref());
                 return Err(ConfigError::new(self.source.place(quality.span()), problem)
                     .remedy("write a number from 1 to 100; 60 is the default"));
             }
@@ -142,9 +142,10 @@ impl ConfigResolver<'_> {
         if let Some(most) = &table.most {
             settings.most_bytes = most.get_ref().0;
             if settings.most_bytes > MOST_IMAGE_BYTES {
-                let problem = "images of more than 32MiB would be held in memory";
+                let problem =
+                    "`most` is over 32MiB: each worker holds up to sixteen images in memory";
                 return Err(ConfigError::new(self.source.place(most.span()), problem)
-                    .remedy("most = \"4MiB\", the default, is more than most images have"));
+                    .remedy("write a smaller size; 4MiB is the default"));
             }
         }
         Ok(settings)

@@ -50,6 +50,10 @@ impl Proxy {
     /// Changes the head of a 304 as that of the answer which it confirms, for the caches behind: what it names replaces what they have.
     pub(super) fn confirm(&self, fields: &mut HeaderMap, asked: &HeaderMap) {
         let (compression, images) = (&self.settings.compression, &self.settings.images);
+        if images.is_some() {
+            // A 304 has no need of it, and it is that of the image as the origin has it.
+            fields.remove(CONTENT_TYPE);
+        }
         let is_changing = compression.is_some() || images.is_some();
         if !is_changing || !(mark_confirmed(fields, asked) || fields.contains_key(VARY)) {
             return;
@@ -59,8 +63,6 @@ impl Proxy {
         }
         if let Some(images) = images {
             images.vary(fields);
-            // What a 304 has no need to say, and would be said of the image as the origin has it.
-            fields.remove(CONTENT_TYPE);
         }
     }
 }

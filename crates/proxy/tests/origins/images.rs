@@ -91,6 +91,20 @@ fn a_smaller_image_is_validated() {
     assert_eq!(server.seen.times("/a.jpg"), 3);
 }
 
+/// Without a tag or a list of fields, too, the type of the stored image stays.
+#[test]
+fn a_smaller_image_is_validated_by_its_date() {
+    let fields = "Content-Type: image/jpeg\r\nLast-Modified: Wed, 31 Dec 2025 00:00:00 GMT\r\nCache-Control: max-age=0\r\n";
+    let first = std::cell::Cell::new(true);
+    let server = Server::new(move |_| match first.replace(false) {
+        true => answer("200 OK", fields, &photo()),
+        false => answer("304 Not Modified", fields, b""),
+    });
+    let got = asks(&[SAVING, SAVING], std::slice::from_ref(&server));
+    assert!(got[1].text.contains("fwd-status=304"), "{}", got[1].text);
+    assert!(is_webp(&got[1]), "{}", got[1].text);
+}
+
 #[test]
 fn what_an_origin_forbids_to_change_stays() {
     let server = server("Cache-Control: no-transform\r\n");
